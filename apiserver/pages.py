@@ -29,8 +29,10 @@ class Page(msgspec.Struct, frozen=True):
 _PAGE = msgspec.json.Decoder(Page)
 
 
-def pages(api: Api, path: str, limit: int | None = PAGE) -> Iterator[Page]:
+def pages(api: Api, path: str, limit: int | None = PAGE, labels: str = "") -> Iterator[Page]:
     """Yield the pages of the list at *path*, each of at most *limit* objects; None: one page with all objects.
+
+    *labels* is a label selector; empty for all objects.
 
     Raises:
         ReplyError: the status is not 2xx; 410 if the continue token expired between two pages.
@@ -39,6 +41,7 @@ def pages(api: Api, path: str, limit: int | None = PAGE) -> Iterator[Page]:
 
     """
     query = [("limit", str(limit))] if limit is not None else []
+    query += [("labelSelector", labels)] if labels else []
     page_query = query
     while True:
         page = _PAGE.decode(api.read(path, page_query))

@@ -75,11 +75,11 @@ class Watcher:
     """Thread that lists and watches one resource.
 
     *find* returns the resource's path, empty if it is not served; it is called again after a 404.  *silence* is the
-    time in seconds after which a watch without events is restarted.
+    time in seconds after which a watch without events is restarted.  *labels* selects objects by label; empty for all.
     """
 
-    def __init__(self, api: Api, find: Callable[[], str], sink: Sink, *, silence: float, name: str = "") -> None:
-        self._api, self._find, self._sink, self._silence, self._name = api, find, sink, silence, name
+    def __init__(self, api: Api, find: Callable[[], str], sink: Sink, *, silence: float, name: str = "", labels: str = "") -> None:
+        self._api, self._find, self._sink, self._silence, self._name, self._labels = api, find, sink, silence, name, labels
         self._stopped = threading.Event()
         self._wait = FIRST_WAIT
         self._step = self._failed_step = ""
@@ -110,7 +110,7 @@ class Watcher:
             report("0")
             return
         # A list without a version is a consistent read: it shows everything that was written before this request.
-        first = next(pages(self._api, path, PAGE))
+        first = next(pages(self._api, path, PAGE, self._labels))
         report(wanted := first.metadata.resource_version)
         if not first.metadata.continue_:
             self._sink.replace(first.items or (), wanted)
@@ -186,7 +186,7 @@ class Watcher:
     def _read_pages(self, path: str, limit: int | None) -> tuple[list[msgspec.Raw], str]:
         objects: list[msgspec.Raw] = []
         version = ""
-        for page in pages(self._api, path, limit):
+        for page in pages(self._api, path, limit, self._labels):
             objects.extend(page.items or ())
             version = page.metadata.resource_version
         return objects, version
@@ -195,7 +195,7 @@ class Watcher:
         """Apply events until the server ends the watch, which it does after some minutes."""
         seconds = WATCH_SECONDS + random.randrange(60)  # noqa: S311 - not for secrets
         began, silent = time.monotonic(), True
-        response = self._api.open(self._path, _watch_query(self._version, seconds), self._silence)
+        response = self._api.open(self._path, _watch_query(self._version, seconds, self._labels), self._silence)
         try:
             self._active()
             for line in lines(response):
@@ -235,7 +235,7 @@ class Watcher:
                 return False
             self._stopped.wait(LIST_POLL)
         try:
-            response = self._api.open(path, _watch_query(version, BOOKMARK_WATCH), 2 * BOOKMARK_WATCH)
+            response = self._api.open(path, _watch_query(version, BOOKMARK_WATCH, self._labels), 2 * BOOKMARK_WATCH)
             with contextlib.closing(response):
                 for line in lines(response):
                     event = _EVENT.decode(line)
@@ -249,8 +249,9 @@ class Watcher:
         return False
 
 
-def _watch_query(version: str, seconds: int) -> Query:
-    return [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", version), ("timeoutSeconds", str(seconds))]
+def _watch_query(version: str, seconds: int, labels: str) -> Query:
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", version), ("timeoutSeconds", str(seconds))]
+    return [*query, ("labelSelector", labels)] if labels else query
 
 
 def _reaches(version: str, wanted: str) -> bool:

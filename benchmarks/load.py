@@ -17,12 +17,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from certs import issue, pair, store
 
 HOST = "127.0.0.1"
+EMPTY: Mapping[str, str] = {}
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -72,8 +73,8 @@ def certificate(directory: Path) -> None:
     store.write(directory, issue.leaf(issue.authority(now), pair.names_of((HOST,)), now))
 
 
-def environment(directory: Path, workers: int = 1) -> dict[str, str]:
-    """Return the environment of a server with *workers* workers and the key pair in *directory*."""
+def environment(directory: Path, workers: int = 1, more: Mapping[str, str] = EMPTY) -> dict[str, str]:
+    """Return the environment of a server with *workers* workers, the key pair in *directory*, and *more* variables."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MUSTER_", "PROMETHEUS_"))}
     return others | {
         "MUSTER_BIND": f"{HOST}:0",
@@ -83,16 +84,17 @@ def environment(directory: Path, workers: int = 1) -> dict[str, str]:
         "MUSTER_CONNECTIONS": "19000",
         "MUSTER_STUCK_SECONDS": "5",
         "MUSTER_STOP_SECONDS": "5",
+        **more,
     }
 
 
 @contextlib.contextmanager
-def serving(what: str, directory: Path, workers: int = 1) -> Iterator[Server]:
-    """Run our server in the variant *what*, one of those of ``benchmarks.serving``."""
+def serving(what: str, directory: Path, workers: int = 1, more: Mapping[str, str] = EMPTY) -> Iterator[Server]:
+    """Run our server in the variant *what*, one of those of ``benchmarks.serving``, with *more* variables."""
     with (directory / f"{what}.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.serving", what],
-            env=environment(directory, workers),
+            env=environment(directory, workers, more),
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,

@@ -1,12 +1,15 @@
-"""Webhook server, and two variants for comparison that neither decode nor validate.
+"""Webhook server, and variants for comparison that neither decode nor validate.
 
-``python -m benchmarks.serving judging|gunicorn|constant|unjudged``, with MUSTER_* variables.  All are the same server; with
+``python -m benchmarks.serving judging|gunicorn|constant|unjudged|patching``, with MUSTER_* variables.  All are the same server; with
 ``gunicorn``, gunicorn's own worker serves HTTP.  ``constant`` is a minimal Flask application that reads the body and answers.
+``patching`` is the same, and answers with a constant patch of a pod.  With MUSTER_CLUSTER, ``judging`` watches a cluster.
 ``unjudged`` is Muster's own application with its request checks, metrics and log line, but a constant verdict.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import sys
 import threading
@@ -15,6 +18,7 @@ import flask
 
 from validators.object_lookup import NOTHING
 from webhooks.admission import review, verdict
+from webhooks.lookup import watched
 from webhooks.lookup.source import Fixed
 from webhooks.server import process
 from webhooks.settings import Settings
@@ -34,6 +38,14 @@ ANSWER = (
     b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",'
     b'"response":{"uid":"0f9e7a52-6b1c-4d4e-9b53-6a3d0c1f2e11","allowed":true}}'
 )
+PATCH = base64.b64encode(
+    json.dumps(
+        [
+            {"op": "add", "path": "/metadata/labels/scheduling.muster.dev~1pod-group", "value": "constant"},
+            {"op": "add", "path": "/spec/schedulingGates", "value": [{"name": "muster.dev/placement"}]},
+        ]
+    ).encode()
+).decode()
 
 
 def constant(*_: object) -> flask.Flask:
@@ -46,6 +58,21 @@ def constant(*_: object) -> flask.Flask:
 def _answer() -> flask.Response:
     flask.request.get_data(cache=False)
     return flask.Response(ANSWER, content_type="application/json")
+
+
+def patching(*_: object) -> flask.Flask:
+    """Return a minimal application that gives each pod a label and a gate; it reads only the uid, which the API server compares."""
+    app = flask.Flask("patching", static_folder=None)
+    app.add_url_rule("/join", "join", _patch, methods=["POST"])
+    return app
+
+
+def _patch() -> flask.Response:
+    uid = flask.request.get_data(cache=False).partition(b'"uid":"')[2].partition(b'"')[0].decode()
+    response = {"uid": uid, "allowed": True, "patchType": "JSONPatch", "patch": PATCH}
+    return flask.Response(
+        json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}), content_type="application/json"
+    )
 
 
 def _same_request(body: bytes) -> review.AdmissionRequest:
@@ -64,9 +91,9 @@ def main() -> None:
         judge = verdict.validate
         verdict.validate = lambda request, *rest: threading.Event().wait() if request.name else judge(request, *rest)
     library = "gunicorn" if sys.argv[1] == "gunicorn" else "uvicorn"
-    process.serve(
-        Settings.from_environ({**os.environ, "MUSTER_SERVER": library}), Fixed(NOTHING), constant if sys.argv[1] == "constant" else None
-    )
+    settings = Settings.from_environ({**os.environ, "MUSTER_SERVER": library})
+    source = watched.connect(settings) if settings.cluster else Fixed(NOTHING)
+    process.serve(settings, source, {"constant": constant, "patching": patching}.get(sys.argv[1]))
 
 
 if __name__ == "__main__":

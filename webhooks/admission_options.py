@@ -1,12 +1,13 @@
-"""Options of admission, which the server and ``muster review`` share: consequence of an error, and finalizers to add."""
+"""Options of admission: consequence of an error, finalizers to add, and who places the pods that join a group."""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Sequence
 
 from kubeapi.versions import kubernetes_releases
-from validators.options import Option, OptionType, items, one_of
+from validators.options import Option, OptionType, items, one_of, scalar
 from webhooks.enforcement import Enforcement, EnforcementPolicy
 
 
@@ -26,6 +27,32 @@ class Finalizers(enum.StrEnum):
         if self is not Finalizers.AUTO:
             return self
         return Finalizers.ALL if minor >= kubernetes_releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
+
+
+class PlacedBy(enum.StrEnum):
+    """What lets Muster place a pod that joins a group.
+
+    ``gate``: the sidecar pins the pod and removes its gate; any scheduler binds it.  ``scheduler``: the pod gets the scheduler name of the
+    sidecar.  ``none``: nothing; another scheduler places groups.
+    """
+
+    GATE = "gate"
+    SCHEDULER = "scheduler"
+    NONE = "none"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Joining:
+    """How pods join their groups; *scheduler_name* is that of the sidecar."""
+
+    by: PlacedBy = PlacedBy.GATE
+    scheduler_name: str = "muster"
+
+
+def _scheduler_name(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
 
 
 def _enforcement(texts: Sequence[str]) -> EnforcementPolicy:
@@ -57,3 +84,12 @@ FINALIZERS = Option(
     purpose="protection finalizers that /mutate adds; auto: those that the API server adds, podgroup, and from Kubernetes 1.38 on all; "
     "before 1.38, use all only if the sidecar removes those of CompositePodGroups",
 )
+PLACED_BY = Option(
+    "--placed-by",
+    one_of(tuple(PlacedBy), PlacedBy),
+    "What lets Muster place the pods that join a group.",
+    PlacedBy.GATE.value,
+    purpose="what /join sets: gate (the sidecar removes a scheduling gate, and any scheduler binds the pod), scheduler (the scheduler name "
+    "of the sidecar) or none",
+)
+SCHEDULER_NAME = Option("", scalar(_scheduler_name, "NAME"), default="muster", purpose="scheduler name of the sidecar, for /join")

@@ -54,7 +54,7 @@ class CertificateSettings:
         Option(
             "",
             OBJECT_NAMES,
-            default="muster,muster-pods",
+            default="muster,muster-pods,muster-join",
             purpose="managed: webhook configurations that get the CA; one that does not exist is left out",
         )
     )

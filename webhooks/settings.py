@@ -30,7 +30,7 @@ from validators.options import (
 )
 from validators.rules import base
 from webhooks import admission_options
-from webhooks.admission_options import Finalizers
+from webhooks.admission_options import Finalizers, Joining, PlacedBy
 from webhooks.certificate_settings import MANAGED, CertificateSettings
 from webhooks.enforcement import EnforcementPolicy
 from webhooks.limit_settings import LimitSettings
@@ -131,6 +131,8 @@ class Settings(LimitSettings):
     rules: tuple[tuple[str, base.Severity], ...] = setting(rule_options.RULES)
     enforcement: EnforcementPolicy = setting(admission_options.ENFORCEMENT)
     finalizers: Finalizers = setting(admission_options.FINALIZERS)
+    placed_by: PlacedBy = setting(admission_options.PLACED_BY)
+    scheduler_name: str = setting(admission_options.SCHEDULER_NAME)
     server: str = setting(
         Option(
             "--server",
@@ -179,6 +181,11 @@ class Settings(LimitSettings):
     def judging(self) -> base.Settings:
         """Return the validation settings: profile, gates, version and severities."""
         return base.Settings(profile=self.profile, minor=self.kubernetes, gates=self.gates, severities=self.rules)
+
+    @property
+    def joining(self) -> Joining:
+        """Return how pods join their groups."""
+        return Joining(self.placed_by, self.scheduler_name)
 
 
 _PART = {each.name: number for number, part in enumerate((LimitSettings, CertificateSettings), 1) for each in dataclasses.fields(part)}

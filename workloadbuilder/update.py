@@ -115,21 +115,32 @@ def _compare(name: str, old: Placed | None, new: Placed | None) -> _Pair:
     return _Pair(name, old, new, immutable, minimum)
 
 
+def normalized_group(manifest: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the fields of a group in a normal form, in which equivalent groups are equal; without the priority, which admission sets."""
+    spec = manifest["spec"]
+    shape = _shape(spec, composite=manifest["kind"] == "CompositePodGroup")
+    reference = spec.get("workloadRef") or {}
+    linkage = spec.get("parentCompositePodGroupName") or "", reference.get("workloadName"), reference.get("templateName")
+    return {**shape, "linkage": linkage}
+
+
 def _normalized(placed: Placed) -> dict[str, Json]:
     """Return the fields of a template in a normal form, in which equivalent templates are equal."""
     template = placed.template
-    policy = template["schedulingPolicy"]
-    gang = policy.get("gang")
+    shape = _shape(template, composite=placed.composite)
+    return {**shape, "priority": template.get("priority"), "preemptionPolicy": template.get("preemptionPolicy")}
+
+
+def _shape(template: Mapping[str, Json], *, composite: bool) -> dict[str, Json]:
+    gang = (template.get("schedulingPolicy") or {}).get("gang")
     return {
         "schedulingPolicy": "basic" if gang is None else "gang",
-        "minimum": None if gang is None else gang[_minimum_field(placed)],
+        "minimum": None if gang is None else gang["minGroupCount" if composite else "minCount"],
         "schedulingConstraints": [each["key"] for each in (template.get("schedulingConstraints") or {}).get("topology") or ()],
         "resourceClaims": {each["name"]: _without_nulls(each) for each in template.get("resourceClaims") or ()},
         # A template without a mode means Single.
         "disruptionMode": "all" if (template.get("disruptionMode") or {}).get("all") is not None else "single",
         "priorityClassName": template.get("priorityClassName") or "",
-        "priority": template.get("priority"),
-        "preemptionPolicy": template.get("preemptionPolicy"),
     }
 
 

@@ -146,7 +146,7 @@ def _as_text(report: inspection.Report) -> str:
     "--configuration",
     "configurations",
     multiple=True,
-    default=("muster", "muster-pods"),
+    default=("muster", "muster-pods", "muster-join"),
     show_default=True,
     metavar="NAME",
     help="Validating and mutating webhook configurations, all webhooks of which get the CA (repeatable).",

@@ -56,7 +56,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(
     "serve",
-    help=f"Run the webhook server: POST /validate and /mutate over TLS.\n\n{EXAMPLE}",
+    help=f"Run the webhook server: POST /validate, /mutate and /join over TLS.\n\n{EXAMPLE}",
     epilog=environment_help(),
     context_settings={"max_content_width": 120},
 )

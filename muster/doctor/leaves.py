@@ -20,7 +20,7 @@ from muster.doctor.world import Item, Replica, World
 
 USUAL = "muster-system", "muster-webhook"
 """Namespace and name of the Service for which ``muster certs rotate`` needs no options."""
-USUAL_SECRET, USUAL_CONFIGURATIONS = "muster-webhook-tls", {"muster", "muster-pods"}
+USUAL_SECRET, USUAL_CONFIGURATIONS = "muster-webhook-tls", {"muster", "muster-pods", "muster-join"}
 """Secret and configurations for which it needs none."""
 _ANY_TIME = dt.datetime.fromtimestamp(0, dt.UTC)
 _LONGEST_CHAIN = 10

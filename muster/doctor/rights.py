@@ -66,7 +66,7 @@ def _of_certificate(component: Component) -> Iterator[Permission]:
             yield Permission(resource, verb, group, namespace, name)
     if not component.option("--certificate-replicas"):
         yield Permission("endpointslices", "list", "discovery.k8s.io", namespace)
-    for name in component.option_list("--certificate-configurations", "muster,muster-pods"):
+    for name in component.option_list("--certificate-configurations", "muster,muster-pods,muster-join"):
         for resource in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
             for verb in ("get", "patch"):
                 yield Permission(resource, verb, "admissionregistration.k8s.io", "", name)

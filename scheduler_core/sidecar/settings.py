@@ -59,6 +59,8 @@ class Mode(enum.StrEnum):
     """Evicts pods to free capacity for roots that are placed."""
     PROTECT = "protect"
     """Adds and removes the protection finalizers of groups."""
+    BUILD = "build"
+    """Creates the Workloads and groups of objects whose controllers create none, where the label muster.dev/groups asks for it."""
 
 
 def _modes(texts: Sequence[str]) -> frozenset[Mode]:

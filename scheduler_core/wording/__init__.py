@@ -19,6 +19,7 @@ kube_scheduler    results of attempts and preemptions, in the words of kube-sche
 pre_enqueue_words causes that keep a root out of the queue
 claim_words       causes about claims to devices
 live_words        causes that only a live cluster has
+built_group_words events about the groups of objects, in mode build
 binding_words     events and conditions about binding and preemption
 decision_words    messages of decisions, groups and pods
 itself            causes about "it", the object that a text is about

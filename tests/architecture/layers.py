@@ -60,7 +60,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.causes": (
         frozenset({"filter_reasons"}),
         frozenset({"plugin_failures"}),
-        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "binding_failures"}),
+        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "binding_failures", "built_groups"}),
         frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "searches", "input_problems"}),
         frozenset({"domains"}),
         frozenset({"groups", "changes"}),
@@ -70,7 +70,18 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.wording": (
         frozenset({"sentences", "filter_words", "nouns", "truncation", "itself"}),
-        frozenset({"titles", "selector_phrases", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words", "binding_words"}),
+        frozenset(
+            {
+                "titles",
+                "selector_phrases",
+                "kube_scheduler",
+                "pre_enqueue_words",
+                "claim_words",
+                "live_words",
+                "binding_words",
+                "built_group_words",
+            }
+        ),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),
         frozenset({"node_words", "constraints"}),
@@ -100,7 +111,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"client"}),
         frozenset({"cache"}),
         frozenset({"queue"}),
-        frozenset({"scheduling", "controllers"}),
+        frozenset({"scheduling", "controllers", "building"}),
         frozenset({"writer"}),
         frozenset({"process"}),
     ),
@@ -128,8 +139,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"adapters"}),
     ),
     "workloadbuilder.adapters": (
-        frozenset({"shared", "explained"}),
-        frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
+        frozenset({"shared", "explained", "members"}),
+        frozenset({"built_kinds", "group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
         frozenset(
             {
                 "job",
@@ -148,8 +159,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         ),
         frozenset({"cronjob"}),
         frozenset({"kinds"}),
-        frozenset({"skipped_kinds"}),
+        frozenset({"skipped_kinds", "members"}),
         frozenset({"compiled"}),
+        frozenset({"group_objects"}),
     ),
     "expansion": (
         frozenset({"contents", "generated_names", "queue_notes"}),
@@ -228,6 +240,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "webhooks.admission": (
         frozenset({"review", "records", "status", "jsonpatch", "priority"}),
+        frozenset({"join"}),
         frozenset({"verdict"}),
         frozenset({"replay"}),
     ),
@@ -330,6 +343,12 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.sidecar.controllers": (
         frozenset({"pending_writes", "runner"}),
         frozenset({"disruption_target", "finalizers", "validity"}),
+    ),
+    "scheduler_core.sidecar.building": (
+        frozenset({"owned_objects"}),
+        frozenset({"group_plan"}),
+        frozenset({"group_writer", "waiting_pods"}),
+        frozenset({"builder"}),
     ),
     "scheduler_core.sidecar.writer": (
         frozenset({"claim_writer", "work_queue"}),

@@ -10,10 +10,10 @@ PACKAGES: dict[str, frozenset[str]] = {
     "validators": frozenset({"kubeapi"}),
     "certs": frozenset({"apiserver"}),
     "apiserver": frozenset(),
-    "webhooks": frozenset({"kubeapi", "validators", "apiserver", "certs"}),
+    "webhooks": frozenset({"kubeapi", "validators", "workloadbuilder", "apiserver", "certs"}),
     "workloadbuilder": frozenset({"kubeapi", "validators"}),
     "expansion": frozenset({"kubeapi", "validators", "workloadbuilder"}),
-    "scheduler_core": frozenset({"kubeapi", "validators", "apiserver"}),
+    "scheduler_core": frozenset({"kubeapi", "validators", "apiserver", "workloadbuilder"}),
     "muster": frozenset(
         {"kubeapi", "validators", "webhooks", "certs", "apiserver", "workloadbuilder", "expansion", "scheduler_core", "muster_scheduling"}
     ),
@@ -86,6 +86,8 @@ IMPURE: dict[str, str] = {
     "certs/replica_files.py": "key pairs in files, and a clock",
     "scheduler_core/sidecar/writer/executor.py": "writes to the API server",
     "scheduler_core/sidecar/cache/informers.py": "watches the API server",
+    "scheduler_core/sidecar/building/owned_objects.py": "a lock, because the threads of watches fill it",
+    "scheduler_core/sidecar/building/builder.py": "threads",
     "scheduler_core/sidecar/process/http.py": "HTTP",
     "scheduler_core/sidecar/process/mailbox.py": "the queue between threads",
     "scheduler_core/sidecar/controllers/runner.py": "a clock, by which it takes a small share of the time",

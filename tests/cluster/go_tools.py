@@ -18,20 +18,50 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "kubeconform", "kueue", "kustomize", "lws")
-CRDS = {
-    "github.com/cert-manager/cert-manager": ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
-    "github.com/prometheus-operator/prometheus-operator": (
-        "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
-        "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
-        "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kustomize", "lws", "mpi", "trainer")
+_WEBHOOKS = "webhook/manifests.yaml"
+SMALL = ("-ldflags", "-s -w")
+CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "github.com/cert-manager/cert-manager": (
+        "",
+        ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
     ),
+    "github.com/kubeflow/mpi-operator": ("mpi", ("manifests/base/kubeflow.org_mpijobs.yaml",)),
+    "github.com/kubeflow/trainer/v2": (
+        "trainer",
+        (
+            "manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml",
+            "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml",
+            "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml",
+            f"manifests/base/{_WEBHOOKS}",
+        ),
+    ),
+    "github.com/prometheus-operator/prometheus-operator": (
+        "",
+        (
+            "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+            "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+            "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+        ),
+    ),
+    "github.com/ray-project/kuberay/ray-operator": (
+        "kuberay",
+        ("config/crd/bases/ray.io_rayclusters.yaml", "config/crd/bases/ray.io_rayjobs.yaml", "config/crd/bases/ray.io_rayservices.yaml"),
+    ),
+    "sigs.k8s.io/jobset": ("jobset", ("config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml", f"config/components/{_WEBHOOKS}")),
     "sigs.k8s.io/lws": (
-        "config/crd/bases/disaggregatedset.x-k8s.io_disaggregatedsets.yaml",
-        "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
+        "lws",
+        (
+            "config/crd/bases/disaggregatedset.x-k8s.io_disaggregatedsets.yaml",
+            "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
+            f"config/{_WEBHOOKS}",
+        ),
     ),
 }
-"""CustomResourceDefinitions of the kinds of which our manifests, or tests, have objects, by module."""
+"""CustomResourceDefinitions of the kinds of which our manifests, or tests, have objects, and webhooks of their controllers, by module.
+
+Those of a controller that is built here are in a folder of its name.
+"""
 
 
 def find(name: str) -> Path:
@@ -53,7 +83,7 @@ def build(name: str) -> Path:
     """
     target = _target(name)
     if not target.exists():
-        programs.build_once(target, lambda created: programs.go_build(_package(name), created, module=_module(name)))
+        programs.build_once(target, lambda created: programs.go_build(_package(name), created, *SMALL, module=_module(name)))
     return target
 
 
@@ -89,8 +119,10 @@ def _copy_crds(folder: Path) -> None:
     if done.returncode:
         raise programs.MissingError(f"go mod download in {_module('crds')} failed with exit status {done.returncode}")
     for module in _documents(done.stdout):
-        for name in CRDS[module["Path"]]:
-            shutil.copyfile(Path(module["Dir"]) / name, folder / Path(name).name)
+        subfolder, names = CRDS[module["Path"]]
+        (folder / subfolder).mkdir(exist_ok=True)
+        for name in names:
+            shutil.copyfile(Path(module["Dir"]) / name, folder / subfolder / Path(name).name)
 
 
 def _documents(text: str) -> Iterator[dict[str, str]]:

@@ -9,11 +9,11 @@ import expansion
 from expansion.contents import full_name
 from expansion.rollouts.play import Played, PodName, Update
 from tests.cluster.kubelet import node
-from tests.cluster.leader_worker_sets import GROUP
 from tests.cluster.random_rollouts import POOL, TOO_LARGE, RandomRollout, RolloutDrawing, cpus
 from tests.cluster.resources import Manifest
 
 _KIND = "LeaderWorkerSet"
+GROUP = "leaderworkerset.x-k8s.io"
 _ANY = "any"
 _MOST_STEPS = 100
 

@@ -21,6 +21,13 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     "CronJob": ("batch/v1", "cronjobs", True),
     "Deployment": ("apps/v1", "deployments", True),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets", True),
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", "jobsets", True),
+    "MPIJob": ("kubeflow.org/v2beta1", "mpijobs", True),
+    "RayCluster": ("ray.io/v1", "rayclusters", True),
+    "RayJob": ("ray.io/v1", "rayjobs", True),
+    "RayService": ("ray.io/v1", "rayservices", True),
+    "TrainJob": ("trainer.kubeflow.org/v1alpha1", "trainjobs", True),
+    "ClusterTrainingRuntime": ("trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", False),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),
     "ReplicaSet": ("apps/v1", "replicasets", True),
     "StatefulSet": ("apps/v1", "statefulsets", True),
@@ -57,6 +64,8 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     "ValidatingAdmissionPolicy": ("admissionregistration.k8s.io/v1", "validatingadmissionpolicies", False),
     "ValidatingAdmissionPolicyBinding": ("admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),
     "MutatingWebhookConfiguration": ("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
+    "MutatingAdmissionPolicy": ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", False),
+    "MutatingAdmissionPolicyBinding": ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings", False),
 }
 PATCHES = {
     "json": "application/json-patch+json",

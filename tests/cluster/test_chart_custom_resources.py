@@ -174,6 +174,7 @@ def test_definitions_of_somebody_else_are_left_alone_and_can_be_given_to_the_rel
     (adopt,) = (each.text for each in section("Helm", PAGE) if "meta.helm.sh" in each.text)
     shell.run(by_kubectl)
     shell.run("kubectl delete clusterrole muster-custom-resources-edit muster-custom-resources-view")
+    shell.run("kubectl delete validatingadmissionpolicy,validatingadmissionpolicybinding muster-pod-group-label")
 
     refused = shell(f"{INSTALL} --set api=custom")
     assert refused.returncode

@@ -1,4 +1,4 @@
-"""The admission table, asked of custom resources: the webhooks refuse what the API server refuses of the built-in kinds, at the same fields.
+"""The admission table with custom resources: the webhooks refuse what the API server refuses of the built-in kinds, at the same fields.
 
 ``ANSWERS`` lists the rows with another answer.
 """
@@ -9,12 +9,14 @@ import copy
 
 import pytest
 
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import kubernetes_releases
 from tests import builders
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
 from tests.cluster.custom_resources import KINDS, WITHOUT_KINDS, custom_plane
-from tests.cluster.installed import Installed, installed
+from tests.cluster.installed import DEPLOY, Installed, eventually, installed
+from tests.cluster.kubelet import pod
 from tests.cluster.options import WITHOUT_CONTROLLERS, Options
 from tests.cluster.test_admission_table import OF_THE_STORED, asked, expected, placed
 
@@ -61,7 +63,7 @@ class OfCustomResources(Installed):
         return not self.judges("default")
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["without the built-in kinds", "beside the built-in kinds"])
+@pytest.fixture(scope="module", params=[False, True], ids=["without the built-in kinds", "with the built-in kinds"])
 def plane(programs, request):
     if request.param and programs.minor() < kubernetes_releases.TODAY:
         pytest.skip("this version has no built-in kinds")
@@ -116,3 +118,31 @@ def test_the_answers_are_those_of_the_built_in_kinds(api, namespace, programs):
     told = {case["id"]: (expected(case), answers(api, case, namespace)) for case in cases()}
     differing = ANSWERS | (STATUS_ANSWERS if programs.minor() == 30 else {})
     assert differing == {name: got for name, (want, got) in told.items() if want != got}
+
+
+def test_the_rules_hold_while_a_group_is_being_deleted(api, namespace):
+    """Nobody else enforces them.  Its finalizer can be removed, also without the server: such a change is not sent."""
+    group = builders.pod_group("ends", 2, metadata={"namespace": namespace, "finalizers": ["example.com/held"]})
+    api.create(group)
+    api.delete("PodGroup", "ends", namespace)
+
+    changed = answered(lambda: api.patch("PodGroup", "ends", namespace, body={"spec": {"schedulingPolicy": {"gang": None, "basic": {}}}}))
+    assert {("spec.schedulingPolicy.gang", "FieldValueInvalid"), ("spec.schedulingPolicy.basic", "FieldValueInvalid")} == changed
+    api.patch("PodGroup", "ends", namespace, body={"metadata": {"finalizers": None}})
+    assert not api.exists("PodGroup", "ends", namespace)
+
+
+def test_the_label_of_a_pod_stays(plane, api, namespace):
+    plane.kubectl("apply", "-f", str(DEPLOY / "custom-resources" / "pod-group-label.yaml"), check=True)
+    api.create(pod("member", namespace, group="workers"))
+    api.create(pod("alone", namespace))
+
+    def relabelled(name, group):
+        return api.patch("Pod", name, namespace, body={"metadata": {"labels": {POD_GROUP_LABEL: group}}}, dryRun="All")
+
+    assert eventually(lambda: bool(answered(lambda: relabelled("member", None))))
+    for group in ("others", ""):
+        with pytest.raises(ApiError, match="must stay workers: the pod is a member of this PodGroup"):
+            relabelled("member", group)
+    assert "workers" == relabelled("alone", "workers")["metadata"]["labels"][POD_GROUP_LABEL]
+    api.patch("Pod", "member", namespace, body={"metadata": {"labels": {"other": "x"}}})

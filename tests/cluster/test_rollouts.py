@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.cluster import go_tools, leader_worker_sets
+from tests.cluster import controllers, go_tools
 from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kubelet import Kubelet
@@ -37,9 +37,8 @@ SETTLED_SECONDS = 4.0
 
 
 @contextlib.contextmanager
-def running(started, controllers):
-    """Run controllers of Kubernetes, kube-scheduler and kubelets on a control plane."""
-    started.start_controllers(controllers, ("--kube-api-qps=500", "--kube-api-burst=1000"))
+def scheduled(started):
+    """Run kube-scheduler and kubelets on a control plane."""
     started.start_scheduler(FAST)
     with Kubelet(started.api):
         yield started
@@ -48,19 +47,18 @@ def running(started, controllers):
 @pytest.fixture
 def plane(programs):
     """One for each test: its controllers act on the whole cluster."""
-    with ControlPlane(Options(), programs) as started, running(started, CONTROLLERS):
-        yield started
+    with ControlPlane(Options(), programs) as started:
+        started.start_controllers(CONTROLLERS, controllers.FAST)
+        with scheduled(started):
+            yield started
 
 
 @pytest.fixture
 def plane_of_groups(programs):
     """One with the controller of LeaderWorkerSets."""
-    program, crds = available(lambda: go_tools.find("lws")), available(go_tools.find_crds)
-    with ControlPlane(Options(), programs) as started:
-        controller = leader_worker_sets.start(started, program, crds)
-        with running(started, leader_worker_sets.CONTROLLERS):
-            yield started
-        assert controller.running, "the controller of LeaderWorkerSets has ended"
+    available(lambda: go_tools.find("lws"))
+    with ControlPlane(Options(), programs) as started, controllers.running(started, "lws"), scheduled(started):
+        yield started
 
 
 def pods_by_namespace(api):

@@ -25,7 +25,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "chart"
 SCHEMA = CHART / "values.schema.json"
 NAMESPACE = "muster-system"
-ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
+ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect,build}"
 MONITORING = "networkPolicy.metricsFrom={monitoring}"
 ISSUED = "certificate.source=secret", "certificate.caBundle=QUE="
 """A certificate that an administrator issues, of any CA."""
@@ -36,12 +36,15 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     # Who deletes what the file has must not delete the definitions, and so all objects.
     "install.yaml": ("", ("api=kubernetes",)),
     "custom-resources/roles.yaml": ("custom-resources/roles.yaml", ("api=custom",)),
+    "custom-resources/pod-group-label.yaml": ("custom-resources/pod-group-label.yaml", ("api=custom",)),
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
     "base/deployment.yaml": ("webhooks/deployment.yaml", ISSUED),
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),
     "base/service.yaml": ("webhooks/service.yaml", ()),
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
     "components/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),
+    "components/join/webhook.yaml": ("join/webhook.yaml", ("build.enabled=true",)),
+    "components/join/policy.yaml": ("join/policy.yaml", ("build.enabled=true", "build.policy=true")),
     "components/cert-manager/certificate.yaml": ("webhooks/certificate.yaml", ("certificate.source=cert-manager",)),
     "base/network-policy.yaml": ("webhooks/network-policy.yaml", ()),
     "sidecar/network-policy.yaml": ("sidecar/network-policy.yaml", ("sidecar.enabled=true",)),
@@ -64,6 +67,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "doctor/probe.yaml": ("doctor-probe.yaml", ("doctor.roles=true",)),
     "why/rbac.yaml": ("why.yaml", ("why.roles=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
+    "sidecar/build.yaml": ("sidecar/build.yaml", ("sidecar.enabled=true", ALL_MODES)),
 }
 """Each manifest, with its template, or none for all, and the values that differ from those of the chart."""
 WITH_NAMESPACE = "install.yaml"

@@ -36,6 +36,8 @@ EVERYTHING = (
     "criticalPodsQuota=true",
     "doctor.roles=true",
     "why.roles=true",
+    "build.enabled=true",
+    "build.policy=true",
 )
 
 
@@ -62,7 +64,7 @@ def test_it_is_rendered_the_same_each_time():
 
 def test_all_objects_say_what_they_belong_to_and_where_they_are():
     cluster_scoped = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", *CONFIGURATIONS}
-    cluster_scoped |= {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    cluster_scoped |= {f"{kind}AdmissionPolicy{part}" for kind in ("Mutating", "Validating") for part in ("", "Binding")}
     for (kind, _), each in objects(*EVERYTHING).items():
         assert "muster" == each["metadata"]["labels"]["app.kubernetes.io/part-of"]
         assert (kind in cluster_scoped) == ("namespace" not in each["metadata"])
@@ -311,7 +313,7 @@ def test_a_mode_that_is_off_has_no_role(modes):
 
 
 def test_a_component_that_is_off_leaves_nothing_behind():
-    assert not [key for key in objects(*SIDECAR, "webhooks.enabled=false", *EVERYTHING[1:2], *EVERYTHING[4:]) if "webhook" in key[1]]
+    assert not [key for key in objects(*SIDECAR, "webhooks.enabled=false", *EVERYTHING[1:2], *EVERYTHING[3:]) if "webhook" in key[1]]
     assert not [key for key in objects() if "sidecar" in key[1]]
 
 

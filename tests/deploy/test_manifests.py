@@ -246,7 +246,7 @@ def test_names_in_the_instructions_are_those_of_the_manifests():
         assert want in text
 
 
-@pytest.mark.parametrize("overlay", ["issued", "pods"])
+@pytest.mark.parametrize("overlay", ["issued", "pods", "join"])
 def test_kustomize_builds_an_overlay_with_its_ca(tmp_path, overlay):
     kubectl = available(lambda: programs.find().path("kubectl"))
     tree = tmp_path / "deploy"

@@ -10,10 +10,12 @@ import yaml
 from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.versions.served_versions import resources
 from muster.commands.sidecar import sidecar
+from scheduler_core.sidecar.building.builder import LEVELS
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
+from workloadbuilder.adapters.built_kinds import KINDS
 
 GROUPS = (*resources("PodGroup"), *resources("CompositePodGroup"))
 SERVED = frozenset(each.name for each in GROUPS)
@@ -25,13 +27,14 @@ def documents(path):
 
 
 RIGHTS = documents("sidecar/rbac.yaml")
+BUILD = documents("sidecar/build.yaml")
 UNGATE, POLICY, POLICY_BINDING = documents("sidecar/ungate.yaml")
 BUDGET, DEPLOYMENT = documents("sidecar/deployment.yaml")
 (CONTAINER,) = DEPLOYMENT["spec"]["template"]["spec"]["containers"]
 
 
 def role(name, kind="ClusterRole"):
-    (result,) = (each for each in RIGHTS if each["kind"] == kind and each["metadata"]["name"] == name)
+    (result,) = (each for each in (*RIGHTS, *BUILD) if each["kind"] == kind and each["metadata"]["name"] == name)
     return {
         (group, resource, verb)
         for rule in result["rules"]
@@ -57,9 +60,21 @@ def test_every_variable_is_read():
 
 def test_what_is_watched_may_be_watched():
     expected = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
-    roles = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in Mode))
+    roles = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in {*Mode} - {Mode.BUILD}))
 
     assert expected == {each for name in roles for each in role(name) if each[2] in ("list", "watch")}
+
+
+def test_the_mode_build_may_watch_what_it_reads_and_write_groups_and_labels_of_pods():
+    groups = {(each.group, each.resource) for kind in LEVELS for each in resources(kind)}
+    read = {("", "namespaces"), *groups, *((each.group, each.plural) for each in KINDS)}
+    owners = {(each.group, f"{each.plural}/finalizers", "update") for each in KINDS}
+    events = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    want = {(*each, verb) for each in read for verb in ("list", "watch")} | owners | events | {("", "pods", "patch")}
+
+    assert want | {(*each, verb) for each in groups for verb in ("get", "create", "patch", "delete")} == role("muster-sidecar-build")
+    needed = needed_permissions(Settings(modes=frozenset({Mode.BUILD}), lease=None), SERVED)
+    assert {(each.group, each.resource, each.verb) for each in needed} <= role("muster-sidecar-build") | role("muster-sidecar")
 
 
 def test_what_is_written_may_be_read_by_its_name_and_nothing_else():
@@ -86,7 +101,7 @@ def test_roles_of_modes_have_the_rights_that_these_need_and_no_other(modes):
 @pytest.mark.parametrize("mode", sorted({*Mode} - {"ungate"}))
 def test_every_mode_has_a_role_that_is_bound(mode):
     name = f"muster-sidecar-{mode}"
-    bound = [each for each in RIGHTS if each["kind"] == "ClusterRoleBinding" and each["roleRef"]["name"] == name]
+    bound = [each for each in (*RIGHTS, *BUILD) if each["kind"] == "ClusterRoleBinding" and each["roleRef"]["name"] == name]
 
     assert [{"kind": "ServiceAccount", "name": "muster-sidecar", "namespace": "muster-system"}] == [
         subject for each in bound for subject in each["subjects"]
@@ -100,7 +115,9 @@ def test_the_mode_that_may_change_pods_is_bound_by_a_manifest_of_its_own():
     assert [{"kind": "ServiceAccount", "name": "muster-sidecar", "namespace": "muster-system"}] == UNGATE["subjects"]
     bound = {each["roleRef"]["name"] for each in RIGHTS if each["kind"] == "ClusterRoleBinding"}
     assert not any(("", "pods", "patch") in role(name) for name in bound)
-    assert "ungate" not in next(each for each in CONTAINER["args"] if each.startswith("--mode="))
+    assert not {"ungate", "build"} & set(
+        next(each for each in CONTAINER["args"] if each.startswith("--mode="))[len("--mode=") :].split(",")
+    )
     (kustomization,) = documents("sidecar/kustomization.yaml")
     assert ["rbac.yaml", "deployment.yaml", "network-policy.yaml"] == kustomization["resources"]
 

@@ -236,6 +236,21 @@ def test_values_that_contradict_each_other_are_refused_by_the_schema(values, pat
             "webhooks.extraEnv: A is in the list twice",
             id="a variable twice",
         ),
+        pytest.param(("build.policy=true",), "build.policy is true, but build.enabled is false", id="the policy alone"),
+        pytest.param(
+            ("build.enabled=true", "webhooks.enabled=false", *SIDECAR),
+            "nothing lets pods join groups",
+            id="groups without webhook or policy",
+        ),
+        pytest.param(("build.enabled=true", *SIDECAR), "sidecar.modes does not have build", id="nobody creates groups"),
+        pytest.param(
+            ("build.enabled=true", *SIDECAR, "sidecar.modes={build,place}"), "sidecar.modes does not have ungate", id="nobody removes gates"
+        ),
+        pytest.param(
+            ("build.enabled=true", "webhooks.env.MUSTER_PLACED_BY=none"),
+            "MUSTER_PLACED_BY: the chart sets this variable itself",
+            id="twice",
+        ),
     ],
 )
 def test_what_a_schema_cannot_compare_is_refused_by_the_templates(values, want):
@@ -332,3 +347,10 @@ def test_a_number_of_a_file_is_written_in_full(tmp_path):
     env = {each["name"]: each["value"] for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
 
     assert ("8388608", "1.5", "1.36") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "KUBERNETES"))
+
+
+def test_the_policy_needs_an_api_server_that_has_it():
+    flags = ("--set", "build.enabled=true,build.policy=true")
+
+    assert "has no MutatingAdmissionPolicy of version v1" in rendered.template("--kube-version", "1.35.3", *flags).stderr
+    assert "kind: MutatingAdmissionPolicy" in rendered.template("--kube-version", "1.36.0", *flags).stdout

@@ -11,9 +11,12 @@ import pytest
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from muster import cli, document, reference
+from scheduler_core.causes.built_groups import GroupsCreated, GroupsOutdated, GroupsRefused, NotBuilt, NotBuiltReason
 from scheduler_core.model.conditions import DISRUPTION_TARGET, WAITING
 from scheduler_core.sidecar.controllers import validity
+from scheduler_core.sidecar.process.enabled_controllers import IGNORED
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.wording import built_group_words
 from scheduler_core.wording import conditions as wording
 from webhooks import settings
 from webhooks.server.metrics import Telemetry
@@ -52,13 +55,15 @@ def events_recorded() -> set[str]:
     calls = (node for path in SIDECAR.rglob("*.py") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     tells = [node for node in calls if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "RecordEvent"]
     assert len(tells) > 5
+    tells = [each for each in tells if len(each.args) > 2]
     named = {each.args[2].id for each in tells if isinstance(each.args[2], ast.Name)}
-    assert {"WAITING"} == named
-    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {WAITING}
+    assert {"IGNORED", "WAITING"} == named
+    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {IGNORED, WAITING}
 
 
 def test_every_event_is_on_the_page() -> None:
-    recorded = events_recorded()
+    built = GroupsCreated(1, "g"), GroupsRefused("e"), GroupsOutdated(()), NotBuilt(NotBuiltReason.INVALID)
+    recorded = events_recorded() | {built_group_words.event(each)[1] for each in built}
     # What says that a tree is invalid takes its reason from the condition.
     assert recorded | {"Invalid"} == {reason for reason, *_ in reference.EVENTS}
     assert all(f"| `{reason}` | {severity} |" in page("conditions.md") for reason, severity, *_ in reference.EVENTS)

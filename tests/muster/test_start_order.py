@@ -18,7 +18,7 @@ NODES = [
     {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name},
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "status": {"allocatable": {"cpu": "32", "memory": "128Gi", "pods": "110"}},
     }
     for name in ("n1", "n2")
@@ -97,12 +97,13 @@ def ray_job(**spec):
     return [made("ray.io/v1", "RayJob", given, labels={"ray.io/gang-scheduling-enabled": "true"})]
 
 
-def leader_worker_set(policy, size=3, startup="LeaderReady", **parts):
+def leader_worker_set(policy, size=3, startup="LeaderReady", annotations=None, **parts):
     templates = {"size": size, "workerTemplate": {"spec": POD}, **parts}
     spec = {"replicas": 2, "startupPolicy": startup, "leaderWorkerTemplate": templates, **({"scheduling": policy} if policy else {})}
-    return [made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)]
+    return [made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec, **({"annotations": annotations} if annotations else {}))]
 
 
+EXCLUSIVE = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "kubernetes.io/hostname"}
 BOTH = {"schedulingPolicy": {"gang": {}}}
 IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 NEVER = {
@@ -133,6 +134,7 @@ NEVER = {
     ),
     "LeaderWorkerSet: a gang of leader and workers": leader_worker_set(BOTH),
     "LeaderWorkerSet: both required": leader_worker_set({"schedulingPolicy": {"gang": {"minGroupCount": 2}}}, 5),
+    "LeaderWorkerSet: a domain for each replica": leader_worker_set(BOTH, startup="LeaderCreated", annotations=EXCLUSIVE),
     "LeaderWorkerSet: a leader of its own": leader_worker_set(BOTH, 2, leaderTemplate={"spec": POD}),
     "StatefulSet: one pod after the other": stateful_set(3, 3),
     "StatefulSet: two of three": stateful_set(3, 2),
@@ -153,6 +155,7 @@ STARTS = {
     ),
     "LeaderWorkerSet: the leader alone is enough": leader_worker_set({"schedulingPolicy": {"gang": {"minGroupCount": 1}}}),
     "LeaderWorkerSet: separate gangs": leader_worker_set(None),
+    "LeaderWorkerSet: separate gangs in a domain": leader_worker_set(None, startup="LeaderCreated", annotations=EXCLUSIVE),
     "LeaderWorkerSet: created together": leader_worker_set(BOTH, startup="LeaderCreated"),
     "StatefulSet: in parallel": stateful_set(3, 3, podManagementPolicy="Parallel"),
     "StatefulSet: one pod is enough": stateful_set(3, 1),

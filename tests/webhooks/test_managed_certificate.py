@@ -31,7 +31,7 @@ SECRETS = "/api/v1/namespaces/muster-system/secrets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/muster"
 ROLES = Path(__file__).parents[2] / "deploy/components/managed-certificate/rbac.yaml"
-NAMES = ("muster", "muster-pods")
+NAMES = ("muster", "muster-pods", "muster-join")
 VARIABLES = {
     "MUSTER_CERTIFICATE_POLL_SECONDS": "1",
     "MUSTER_CERTIFICATE_SETTLE_SECONDS": "0",

@@ -142,10 +142,13 @@ def raw_templates(group: str, kind: str, content: Mapping[str, Any]) -> list[Raw
 
     Those that name none are without their specification: only others may wait for them.
     """
-    read = _READERS.get((group, kind))
-    if read is None:
+    spec = section(content, "spec")
+    if (group, kind) == _LEADER_WORKER_SET:
+        templates = [*_leader_worker_set(spec, section(content, "metadata", "annotations"))]
+    elif read := _READERS.get((group, kind)):
+        templates = [*read(spec)]
+    else:
         return []
-    templates = [*read(section(content, "spec"))]
     named = [each.names_objects for each in templates]
     awaited = {part for each in templates if each.wait is not None for part in each.wait.parts} if any(named) else set()
     listed = ((each, names) for each, names in zip(templates, named, strict=True) if names or each.wait is not None or each.part in awaited)
@@ -192,11 +195,11 @@ def _daemon_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     yield RawTemplate(("spec", "template", "spec"), section(spec, "template"), renewed=new_before_ready("DaemonSet", spec))
 
 
-def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
+def _leader_worker_set(spec: Mapping[str, Any], annotations: Mapping[str, Any]) -> Iterator[RawTemplate]:
     parts, path = section(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate")
     replicas, size = _number(spec, "replicas", 1), _number(parts, "size", 1)
     leader = "leaderTemplate" if parts.get("leaderTemplate") is not None else "workerTemplate"
-    wait = start_order.start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec).get(WORKER)
+    wait = start_order.start_order(*_LEADER_WORKER_SET, spec, annotations).get(WORKER)
     workers = None if size is None else size - 1
     groups = new_before_ready("LeaderWorkerSet", spec)
     yield RawTemplate((*path, leader, "spec"), section(parts, leader), replicas, LEADER, renewed=groups)
@@ -256,13 +259,13 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTem
     ("apps", "StatefulSet"): _stateful_set,
     ("", "ReplicationController"): _replicas,
     ("apps", "DaemonSet"): _daemon_set,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
     ("ray.io", "RayCluster"): lambda spec: _ray_cluster(spec, "spec"),
     ("ray.io", "RayJob"): _ray_job,
     ("ray.io", "RayService"): lambda spec: _ray_cluster(section(spec, "rayClusterConfig"), "spec", "rayClusterConfig"),
     **{("kubeflow.org", kind): _kubeflow(name) for kind, name in KUBEFLOW_REPLICAS.items()},
     ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
 }
-GROUPS_AND_KINDS = frozenset(_READERS)
+_LEADER_WORKER_SET = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+GROUPS_AND_KINDS = frozenset({*_READERS, _LEADER_WORKER_SET})
 """API groups and kinds that are read as ``Controller``."""
-KINDS = frozenset(kind for _, kind in _READERS)
+KINDS = frozenset(kind for _, kind in GROUPS_AND_KINDS)

@@ -82,6 +82,8 @@ def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | Non
     read = _READERS.get((group, kind))
     if (group, kind) in _OF_VOLCANO:
         gang = _owner_for_volcano(content)
+    elif (group, kind) == _LEADER_WORKER_SET:
+        gang = _leader_worker_set(content)
     else:
         gang = None if read is None else read(section(content, "spec"))
     return gang if gang is not None and gang.can_fail else None
@@ -136,13 +138,14 @@ def _volcano_job(spec: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(("spec", "minAvailable" if given else "tasks"), given or minimums, tuple(pods))
 
 
-def _leader_worker_set(spec: Mapping[str, Any]) -> OwnGang | None:
+def _leader_worker_set(content: Mapping[str, Any]) -> OwnGang | None:
+    spec = section(content, "spec")
     policy = section(spec, "scheduling", "schedulingPolicy")
     gang, size = policy.get("gang"), _number(section(spec, "leaderWorkerTemplate"), "size", 1)
     if not isinstance(gang, Mapping):
         return None
     groups = (LEADER, *([WORKER] if size > 1 else []))
-    waits = start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec)
+    waits = start_order(*_LEADER_WORKER_SET, spec, section(content, "metadata", "annotations"))
     path = ("spec", "scheduling", "schedulingPolicy", "gang")
     return OwnGang(path, _number(gang, "minGroupCount", len(groups)), tuple(OwnPods(each, 1, waits.get(each)) for each in groups))
 
@@ -167,12 +170,12 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _training_runtime,
     **{("kubeflow.org", kind): _kubeflow(kind, name) for kind, name in KUBEFLOW_REPLICAS.items()},
     ("batch.volcano.sh", "Job"): _volcano_job,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
 }
-GROUPS_AND_KINDS = frozenset(_READERS)
+_LEADER_WORKER_SET = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+GROUPS_AND_KINDS = frozenset({*_READERS, _LEADER_WORKER_SET})
 """API groups and kinds of the objects."""
 _OF_VOLCANO = frozenset({("apps", "Deployment"), ("apps", "StatefulSet")})
 """Kinds of objects whose annotations ask Volcano for a gang."""
 OWN_KINDS = {("batch.volcano.sh", "Job"): "VolcanoJob"}
 """Kinds of objects for rules, where another project has a kind of the same name."""
-KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in (*_READERS, *_OF_VOLCANO))
+KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in (*GROUPS_AND_KINDS, *_OF_VOLCANO))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from kubeapi.decode import section
@@ -16,8 +17,11 @@ from kubeapi.meta import Struct
 FIRST, OTHERS = "first", "others"
 """Parts of a StatefulSet that creates its pods in order: the first pod, and those after it."""
 LEADER, WORKER = "leader", "worker"
+LWS_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+"""Annotation of a LeaderWorkerSet: each replica has a domain of this node label for itself."""
 HEAD, SUBMITTER = "head", "submitter"
-_LAUNCHER = "launcher"
+LAUNCHER = "launcher"
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Event(enum.StrEnum):
@@ -26,6 +30,7 @@ class Event(enum.StrEnum):
     JOB_COMPLETED = "job-completed"
     JOB_STARTED = "job-started"
     LEADER_READY = "leader-ready"
+    LEADER_PLACED = "leader-placed"
     CLUSTER_READY = "cluster-ready"
     AUTOSCALED = "autoscaled"
     WORKERS_READY = "workers-ready"
@@ -64,6 +69,7 @@ def event_words(event: Event, parts: Sequence[str]) -> str:
 
 _WORDS = {
     Event.LEADER_READY: "the leader is ready",
+    Event.LEADER_PLACED: "the leader is placed",
     Event.CLUSTER_READY: "the Ray cluster is ready",
     Event.AUTOSCALED: "the autoscaler in the head pod demands them",
     Event.WORKERS_READY: "the workers are ready",
@@ -71,8 +77,13 @@ _WORDS = {
 }
 
 
-def start_order(group: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Wait]:
-    """Return the waits of an object's parts by their names, from its ``spec``; a part without a wait is created with the object."""
+def start_order(group: str, kind: str, spec: Mapping[str, Any], annotations: Mapping[str, Any] = _NONE) -> dict[str, Wait]:
+    """Return the waits of an object's parts by their names, from its ``spec``; a part without a wait is created with the object.
+
+    A LeaderWorkerSet is also read in its *annotations*.
+    """
+    if (group, kind) == ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
+        return _leader_worker_set(spec, annotations)
     read = _READERS.get((group, kind))
     return {} if read is None else read(spec)
 
@@ -117,8 +128,11 @@ def _jobset(spec: Mapping[str, Any]) -> dict[str, Wait]:
     return order_of_jobs(jobs, in_order=section(spec, "startupPolicy").get("startupPolicyOrder") == "InOrder")
 
 
-def _leader_worker_set(spec: Mapping[str, Any]) -> dict[str, Wait]:
-    return {WORKER: Wait(Event.LEADER_READY, (LEADER,))} if spec.get("startupPolicy") == "LeaderReady" else {}
+def _leader_worker_set(spec: Mapping[str, Any], annotations: Mapping[str, Any]) -> dict[str, Wait]:
+    """Workers of a replica with a domain of its own are sent to that of their leader: they are created when it has a node."""
+    if spec.get("startupPolicy") == "LeaderReady":
+        return {WORKER: Wait(Event.LEADER_READY, (LEADER,))}
+    return {WORKER: Wait(Event.LEADER_PLACED, (LEADER,))} if LWS_EXCLUSIVE in annotations else {}
 
 
 def _ray_job(spec: Mapping[str, Any]) -> dict[str, Wait]:
@@ -129,7 +143,7 @@ def _ray_job(spec: Mapping[str, Any]) -> dict[str, Wait]:
 
 
 def _mpi_job(spec: Mapping[str, Any]) -> dict[str, Wait]:
-    return {_LAUNCHER: Wait(Event.WORKERS_READY, (WORKER,))} if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" else {}
+    return {LAUNCHER: Wait(Event.WORKERS_READY, (WORKER,))} if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" else {}
 
 
 def _volcano_job(spec: Mapping[str, Any]) -> dict[str, Wait]:
@@ -150,7 +164,6 @@ def _stateful_set(spec: Mapping[str, Any]) -> dict[str, Wait]:
 
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], dict[str, Wait]]] = {
     ("jobset.x-k8s.io", "JobSet"): _jobset,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
     ("ray.io", "RayJob"): _ray_job,
     ("kubeflow.org", "MPIJob"): _mpi_job,
     ("batch.volcano.sh", "Job"): _volcano_job,

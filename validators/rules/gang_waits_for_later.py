@@ -117,6 +117,7 @@ spec:
       spec:
         schedulingGroup: {podGroupName: replica-0}
 """
+_IN_RACKS = "{name: serve, annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: example.com/rack}}"
 _TREE = """\
 apiVersion: scheduling.k8s.io/v1alpha3
 kind: CompositePodGroup
@@ -203,6 +204,7 @@ RULE = Rule(
     good=(Example(_LEADER_AND_WORKERS), Example(_TREE), Example(_DEEPER_TREE), Example(_RUNTIME), Example(_MPI_JOB)),
     bad=(
         Example(_LEADER_AND_WORKERS.replace("LeaderCreated", "LeaderReady"), at=("spec.schedulingPolicy.gang.minCount",)),
+        Example(_LEADER_AND_WORKERS.replace("{name: serve}", _IN_RACKS), at=("spec.schedulingPolicy.gang.minCount",)),
         Example(_TREE.replace("AnyOrder", "InOrder"), at=("spec.schedulingPolicy.gang.minGroupCount",)),
         Example(_DEEPER_TREE.replace("AnyOrder", "InOrder"), at=("spec.schedulingPolicy.gang.minGroupCount",)),
         Example(

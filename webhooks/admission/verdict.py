@@ -19,8 +19,9 @@ from validators.object_lookup import Lookup
 from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
 from webhooks.admission import jsonpatch, priority, status
+from webhooks.admission.join import joined
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
-from webhooks.admission_options import Finalizers
+from webhooks.admission_options import Finalizers, Joining
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy
 
 MAX_WARNINGS = 20
@@ -107,6 +108,16 @@ def mutate(
     if request.operation == "CREATE":
         _add_finalizer(request, after, settings, finalizers)
     return dataclasses.replace(verdict, patch=tuple(jsonpatch.diff(before, after)))
+
+
+@_readable_or_bad
+def join(request: AdmissionRequest, lookup: Lookup, joining: Joining) -> Verdict:
+    """Return the verdict on a pod with its group as a patch; it is always allowed.
+
+    Raises:
+        BadReview: the pod in the request cannot be read.
+    """
+    return joined(request, lookup, joining)
 
 
 def admit(

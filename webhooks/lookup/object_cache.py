@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import operator
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kubeapi.groups import PodGroup
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.model.objects import Object, namespace_of
 from validators.object_lookup import parent_of
+from workloadbuilder.adapters.members import MEMBERS, MemberIndex, Members, read_members
 
 ObjectKey = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
@@ -23,10 +25,14 @@ ObjectKey = tuple[str, str]
 
 @dataclasses.dataclass(slots=True)
 class _State:
-    """Objects by name, and by the group that they name as their parent.  ``changes`` counts changes."""
+    """Objects by name, by the group that they name as their parent, and PodGroups by the labels of their members in each namespace.
+
+    ``changes`` counts changes.
+    """
 
     objects: dict[ObjectKey, Object] = dataclasses.field(default_factory=dict)
     children: dict[ObjectKey, dict[str, Object]] = dataclasses.field(default_factory=dict)
+    members: dict[str, MemberIndex] = dataclasses.field(default_factory=dict)
     changes: int = 0
 
     def add_or_update(self, new: Object) -> None:
@@ -40,12 +46,18 @@ class _State:
         self.objects[key] = new
         if parent := parent_of(new):
             self.children.setdefault((key[0], parent), {})[key[1]] = new
+        if (members := _members(new)) != (before := _members(old)):
+            index = self.members.setdefault(key[0], MemberIndex())
+            index.remove(key[1], before)
+            index.add(key[1], members)
         self.changes += 1
 
     def remove(self, key: ObjectKey) -> None:
         old = self.objects.pop(key, None)
         if old is not None:
             self._remove_from_parent(key, old)
+            if members := _members(old):
+                self.members[key[0]].remove(key[1], members)
             self.changes += 1
 
     def _remove_from_parent(self, key: ObjectKey, old: Object) -> None:
@@ -58,9 +70,11 @@ class _State:
 class Cache:
     """Objects of one kind in one API group.  They are unknown until listed, and after *stale_seconds* without contact with the server."""
 
-    def __init__(self, kind: str, stale_seconds: float, clock: Callable[[], float] = time.monotonic, name: str = "") -> None:
-        """Create an empty cache; *name* is that of the resource if it is not the kind."""
-        self.kind, self.name = kind, name or kind
+    def __init__(
+        self, kind: str, stale_seconds: float, clock: Callable[[], float] = time.monotonic, name: str = "", group: str = ""
+    ) -> None:
+        """Create an empty cache of a kind of the API *group*; *name* is that of the resource if it is not the kind."""
+        self.kind, self.name, self.group = kind, name or kind, group
         self.served = True
         """False if the API server does not have this kind."""
         self.listed = False
@@ -85,6 +99,11 @@ class Cache:
         """Return the objects that name *group* as their parent, sorted by name; none if they are unknown."""
         children = self._state.children.get(group) if self.known else None
         return sorted(children.values(), key=lambda each: each.metadata.name) if children else ()
+
+    def group_of(self, namespace: str, labels: Mapping[str, str]) -> str:
+        """Return the PodGroup whose members have *labels*; empty if none is known, or more than one."""
+        members = self._state.members.get(namespace) if self.known else None
+        return members.group_of(labels) if members is not None else ""
 
     def list_objects(self) -> Sequence[Object] | None:
         """Return all objects, sorted by namespace and name; None if they are unknown."""
@@ -154,6 +173,11 @@ class CachedLookup:
             children.sort(key=lambda each: each[1].metadata.name)
         return [child for _, child in children]
 
+    def group_of(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, str] | None:
+        """Return API group and name of the PodGroup whose members have *labels*; of several API groups the first that has one."""
+        found = ((each.group, each.group_of(namespace, labels)) for each in self._served("PodGroup"))
+        return next((each for each in found if each[1]), None)
+
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
         lists: list[Sequence[Object]] = []
@@ -176,6 +200,13 @@ class CachedLookup:
 
 def _key(each: Object) -> ObjectKey:
     return namespace_of(each), each.metadata.name
+
+
+def _members(each: Object | None) -> Members:
+    """Return the label sets of the members of a PodGroup; none if it lists none, or is being deleted."""
+    if not isinstance(each, PodGroup) or each.metadata.deletion_timestamp is not None:
+        return ()
+    return read_members((each.metadata.annotations or {}).get(MEMBERS))
 
 
 def _counts(cache: Cache, child: Object, caches: Sequence[Cache]) -> bool:

@@ -95,7 +95,7 @@ class Cluster:
         seconds = self._settings.stale_seconds
         api = Api(self._connection)
         watched = (*WATCHED, *PODS) if self._settings.watch_pods else WATCHED
-        self.caches = tuple(Cache(each.kind, seconds, name=each.name) for each in watched)
+        self.caches = tuple(Cache(each.kind, seconds, name=each.name, group=each.group) for each in watched)
         self.watchers = tuple(watcher(api, each, cache, seconds) for each, cache in zip(watched, self.caches, strict=True))
         for each in self.watchers:
             each.start()

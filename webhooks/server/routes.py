@@ -27,8 +27,9 @@ from webhooks.enforcement import Enforcement, EnforcementPolicy, with_modes
 from webhooks.server.metrics import CONTENT_TYPE, Outcome, Telemetry
 from webhooks.settings import Settings
 
-VALIDATE, MUTATE = "/validate", "/mutate"
-REVIEWS = with_modes(VALIDATE, MUTATE)
+VALIDATE, MUTATE, JOIN = "/validate", "/mutate", "/join"
+REVIEWS = (*with_modes(VALIDATE, MUTATE), JOIN)
+"""Paths of reviews; /join refuses nothing, so it has no modes."""
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 PLAIN = "muster.plain"
 """Key in the WSGI environment of a request without TLS, for which only probes are answered."""
@@ -82,8 +83,8 @@ def _require_path(paths: AbstractSet[str]) -> None:
 
 
 def _judges(settings: Settings) -> dict[str, Judge]:
-    """Return the function for each path: /validate, /mutate, and both for namespaces with a mode of enforcement of their own."""
-    judging, finalizers = settings.judging, settings.finalizers
+    """Return the function for each path: /validate, /mutate, both for namespaces with a mode of enforcement of their own, and /join."""
+    judging, finalizers, joining = settings.judging, settings.finalizers, settings.joining
 
     def validate(policy: EnforcementPolicy) -> Judge:
         return lambda request, known: admit.validate(request, known, judging, policy)
@@ -95,7 +96,7 @@ def _judges(settings: Settings) -> dict[str, Judge]:
     for mode in Enforcement:
         policy = settings.enforcement.with_namespace(mode)
         judges |= {f"{VALIDATE}/{mode}": validate(policy), f"{MUTATE}/{mode}": mutate(policy)}
-    return judges
+    return judges | {JOIN: lambda request, known: admit.join(request, known, joining)}
 
 
 def warm_up(settings: Settings) -> None:

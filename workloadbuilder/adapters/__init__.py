@@ -20,6 +20,9 @@ apps              Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationCon
 kinds             kinds that can be compiled, each with its adapter
 skipped_kinds     kinds without an adapter: those that create pods
 compiled          compilation of one object
+members           labels by which the pods of an object are told apart by group
+group_objects     the Workload and the groups of an object on a live cluster, and the steps to them
 group_instances   groups of a tree's leaves, and their pods
+built_kinds       kinds of objects for which groups are built on a live cluster, and the pods that join them
 explained         source of each block of a template
 """

@@ -22,6 +22,8 @@ from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
 from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Dependent, Link, Loss, PodPlan, Positions, Reading, walk
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.group_annotations import with_annotations
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.shared.named_groups import NamedGroup
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
@@ -38,7 +40,8 @@ class CompileOptions:
 
     With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
     that name their group, and only the CompositePodGroups.  With *distinct*, names are those of no other object also if there is no uid.
-    With *judged*, what Kueue refuses is no error: the rest of the object is compiled.
+    With *judged*, what Kueue refuses is no error: the rest of the object is compiled.  With *grouped*, an object whose controller
+    creates no group gets a gang.
     """
 
     groups: bool = False
@@ -46,6 +49,7 @@ class CompileOptions:
     delegated: bool = False
     distinct: bool = False
     judged: bool = False
+    grouped: bool = False
     version: str = served_versions.hub_of("Workload").version
     api: str = SCHEDULING
 
@@ -96,7 +100,8 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     if adapt is None:
         return None
     try:
-        return compile_reading(adapt(manifest, known), known, options)
+        annotations = Fields(manifest, WHOLE, []).mapping("metadata").annotations()
+        return compile_reading(with_annotations(adapt(manifest, known), annotations, grouped=options.grouped), known, options)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
@@ -298,6 +303,7 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
     if options.pods:
         objects += _further(reading)
         objects += group_instances.pods(leaves, reading.pods, reading.namespace, identity.api_version)
+        objects += group_instances.single_pods([each for each in reading.pods if not each.template], reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 
 

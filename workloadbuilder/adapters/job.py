@@ -61,19 +61,20 @@ def adapt(manifest: Json, known: Known) -> Reading:
     errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
     warnings += intent.warnings
     losses = kueue_annotations.queue(about.labels, about.annotations)
+    root = WorkloadItem(
+        ROOT,
+        _SPEC / "scheduling",
+        default=SchedulingConfig(_BASIC),
+        intent=intent.intent,
+        callbacks=(with_minimum(shape.parallelism),),
+        priority_class_name=pod_template.common_priority([shape.template], errors, [] if ungrouped else warnings),
+    )
     result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped)
     if ungrouped:
         warnings += [field.invalid_struct(path, f"has no effect: {ungrouped}") for _, path in intent.intent.paths]
+        result = dataclasses.replace(result, possible_root=root)
     else:
         warnings += job_spec.warn(shape, intent.intent, _SPEC)
-        root = WorkloadItem(
-            ROOT,
-            _SPEC / "scheduling",
-            default=SchedulingConfig(_BASIC),
-            intent=intent.intent,
-            callbacks=(with_minimum(shape.parallelism),),
-            priority_class_name=pod_template.common_priority([shape.template], errors, warnings),
-        )
         result = dataclasses.replace(result, root=root)
     result = dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings), losses=tuple(losses))
     if ungrouped:

@@ -274,6 +274,23 @@ resources that were all defined otherwise.
 {{- if and .Values.sidecar.enabled (eq (include "muster.api" .) "kubernetes") (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
 {{- fail (printf "sidecar.enabled is true and api is kubernetes, but the built-in kinds are scheduled from Kubernetes 1.37 on, and the API server is %s: set api to custom or sidecar.enabled to false" .Capabilities.KubeVersion.Version) }}
 {{- end }}
+{{- $build := .Values.build }}
+{{- if and $build.policy (not $build.enabled) }}
+{{- fail "build.policy is true, but build.enabled is false: set build.enabled to true" }}
+{{- end }}
+{{- if and $build.policy (semverCompare "<1.36.0-0" .Capabilities.KubeVersion.Version) }}
+{{- fail (printf "build.policy is true, but the API server, %s, has no MutatingAdmissionPolicy of version v1, which 1.36 has: set it to false" .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- if and $build.enabled (not $build.policy) (not .Values.webhooks.enabled) }}
+{{- fail "build.enabled is true, but nothing lets pods join groups: set webhooks.enabled or build.policy to true" }}
+{{- end }}
+{{- if and $build.enabled .Values.sidecar.enabled (not (has "build" .Values.sidecar.modes)) }}
+{{- fail "build.enabled is true, but sidecar.modes does not have build: no groups would be created, and pods would wait forever" }}
+{{- end }}
+{{- $needed := eq $build.placedBy "gate" | ternary "ungate" "place" }}
+{{- if and $build.enabled .Values.sidecar.enabled (ne $build.placedBy "none") (not (has $needed .Values.sidecar.modes)) }}
+{{- fail (printf "build.placedBy is %s, but sidecar.modes does not have %s: pods would wait forever" $build.placedBy $needed) }}
+{{- end }}
 {{- end }}
 
 {{/* A drain evicts one replica at a time. */}}
@@ -365,4 +382,50 @@ annotations:
 - apiGroups: [scheduling.k8s.io]
   resources: [priorityclasses]
   verbs: [list, watch]
+{{- end }}
+
+{{/* Rules for the kinds for which mode build creates groups. */}}
+{{- define "muster.builtKinds" -}}
+{{- $kinds := dict
+  "apps" (list "deployments" "statefulsets")
+  "batch" (list "jobs")
+  "jobset.x-k8s.io" (list "jobsets")
+  "kubeflow.org" (list "jaxjobs" "mpijobs" "paddlejobs" "pytorchjobs" "tfjobs" "xgboostjobs")
+  "leaderworkerset.x-k8s.io" (list "leaderworkersets")
+  "ray.io" (list "rayclusters")
+  "trainer.kubeflow.org" (list "clustertrainingruntimes" "trainingruntimes" "trainjobs")
+}}
+{{- $suffix := .suffix }}{{ $verbs := .verbs }}
+{{- range $group, $resources := $kinds }}
+- apiGroups: [{{ $group }}]
+  resources: [{{ range $index, $each := $resources }}{{ if $index }}, {{ end }}{{ $each }}{{ $suffix }}{{ end }}]
+  verbs: [{{ $verbs }}]
+{{- end }}
+{{- end }}
+
+{{/* Conditions for pods that join a group: a controller for which groups are built, and no group or scheduler of others. */}}
+{{- define "muster.joinConditions" -}}
+- name: names-no-group
+  expression: >-
+    !has(object.spec.schedulingGroup) && !(has(object.metadata.labels) && object.metadata.labels.exists(key, key in [
+    "scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group", "kueue.x-k8s.io/pod-group-name"])) &&
+    !(has(object.metadata.annotations) && object.metadata.annotations.exists(key, key in [
+    "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name"]))
+- name: is-not-of-another-scheduler
+  expression: >-
+    (!has(object.spec.nodeName) || object.spec.nodeName == "") &&
+    (!has(object.spec.schedulerName) || object.spec.schedulerName in {{ list "" "default-scheduler" .Values.sidecar.schedulerName | toJson }})
+- name: is-not-excluded
+  expression: >-
+    !has(object.metadata.labels) || !("muster.dev/groups" in object.metadata.labels) || object.metadata.labels["muster.dev/groups"] == "build"
+- name: has-a-controller-with-groups
+  expression: >-
+    has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, has(owner.controller) && owner.controller && (
+    (owner.apiVersion.split("/")[0] + "/" + owner.kind) in [
+    "batch/Job", "jobset.x-k8s.io/JobSet", "leaderworkerset.x-k8s.io/LeaderWorkerSet", "trainer.kubeflow.org/TrainJob",
+    "ray.io/RayCluster", "ray.io/RayJob", "kubeflow.org/MPIJob", "kubeflow.org/PyTorchJob", "kubeflow.org/TFJob",
+    "kubeflow.org/XGBoostJob", "kubeflow.org/PaddleJob", "kubeflow.org/JAXJob"] ||
+    (has(object.metadata.labels) && owner.apiVersion == "apps/v1" && (
+    (owner.kind in ["ReplicaSet", "StatefulSet"] && "muster.dev/groups" in object.metadata.labels) ||
+    (owner.kind == "StatefulSet" && "leaderworkerset.sigs.k8s.io/name" in object.metadata.labels)))))
 {{- end }}

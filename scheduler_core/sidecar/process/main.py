@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,8 +24,8 @@ from apiserver.connection import Connection
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
-from kubeapi.pods import COSCHEDULING_LABEL
-from scheduler_core.behavior.scheduler_behavior import behavior_of
+from kubeapi.pods import COSCHEDULING_LABEL, DEFAULT_SCHEDULER
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior, behavior_of
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.model.decision import Decision
@@ -51,6 +51,9 @@ from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.wording.problem_words import problem_words
 from validators.gates import GateError
+
+if TYPE_CHECKING:
+    from scheduler_core.sidecar.building.builder import GroupBuilder
 
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
@@ -90,6 +93,7 @@ class Sidecar:
         self._scheduler = scheduler = Scheduler(cache, scheduling) if settings.places else None
         controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, behavior)))
         self._left_over = self._search(api, manager, cache)
+        self._builder = self._group_builder(api, behavior) if Mode.BUILD in settings.modes else None
         # Other modes than place do not select nodes for claims, so they search for none.
         self.loop = Loop(
             Parts(
@@ -116,6 +120,8 @@ class Sidecar:
         self._informers.start()
         self._permissions.start()
         self._dispatcher.start(self._settings.writers)
+        if self._builder is not None:
+            self._builder.start()
         if self._lease is not None:
             self._lease.start()
 
@@ -124,6 +130,8 @@ class Sidecar:
         self._informers.stop()
         self._left_over.stop()
         self._permissions.stop()
+        if self._builder is not None:
+            self._builder.stop()
         answered = self._dispatcher.stop()
         if self._lease is not None:
             # The next leader must not read the cluster before a write of this one takes effect.
@@ -161,6 +169,15 @@ class Sidecar:
             lambda reason: self._log("warning", "left-over-claims", {"reason": reason}),
         )
 
+    def _group_builder(self, api: Api, behavior: SchedulerBehavior) -> GroupBuilder:
+        # The adapters are imported only for this mode.
+        from scheduler_core.sidecar.building.builder import GroupBuilder
+
+        schedulers = frozenset({"", DEFAULT_SCHEDULER, self._settings.scheduler_name})
+        recorder = EventRecorder(CONTROLLER, self._settings.identity)
+        silence = self._settings.silence_seconds
+        return GroupBuilder(api, behavior.minor, schedulers, recorder, term=self._term, log=self._log, silence=silence)
+
     def _candidate(self, api: Api) -> Lease | None:
         if self._settings.lease is None:
             return None
@@ -181,6 +198,7 @@ class Sidecar:
 
     def _unready(self) -> tuple[str, ...]:
         reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
+        reasons += tuple(f"{each} objects are not listed yet" for each in self._builder.unlisted()) if self._builder is not None else ()
         trouble = self._lease.trouble() if self._lease is not None else ""
         return (*reasons, *self._waits(), *filter(None, (trouble,)), *self._permissions.missing())
 

@@ -70,11 +70,14 @@ def _common(settings: Settings, groups: Iterable[Resource]) -> Iterator[Permissi
             yield Permission("leases", verb, "coordination.k8s.io", namespace, name)
 
 
-def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterator[Permission]:
+def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterator[Permission]:  # noqa: C901 - a case for each mode
     match mode:
         case Mode.PROTECT:
             for each in groups:
                 yield Permission(each.resource, "patch", each.group)
+            return
+        case Mode.BUILD:
+            yield from _build({each.group for each in groups})
             return
         case Mode.PLACE:
             yield from _PLACE
@@ -91,6 +94,13 @@ def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterato
         yield Permission("pods/status", "patch")
     for each in groups:
         yield Permission(f"{each.resource}/status", "patch", each.group)
+
+
+def _build(api_groups: Container[str]) -> Iterator[Permission]:
+    yield from _EVENTS
+    yield Permission("pods", "patch")
+    for each in (each for kind in ("Workload", *_GROUP_KINDS) for each in resources(kind) if each.group in api_groups):
+        yield from (Permission(each.resource, verb, each.group) for verb in ("create", "patch", "delete"))
 
 
 class PermissionCheck:

@@ -82,6 +82,9 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
     assert {
         "jobset.sigs.k8s.io/jobset-name": "train",
         "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/group-name": "default",
+        "jobset.sigs.k8s.io/group-replicas": "3",
+        "jobset.sigs.k8s.io/job-group-index": "2",
         "jobset.sigs.k8s.io/replicatedjob-replicas": "2",
         "jobset.sigs.k8s.io/global-replicas": "3",
         "jobset.sigs.k8s.io/job-index": "1",
@@ -97,6 +100,24 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
         labels["jobset.sigs.k8s.io/job-global-index"],
         labels["job-name"],
     ]
+
+
+def test_jobs_of_one_group_name_are_numbered_together():
+    result = sound(jobset().replace("- name: workers", "- name: workers\n    groupName: learners"), pods=True)
+    labels = [each["metadata"]["labels"] for each in result.objects if each["kind"] == "Pod"]
+
+    prefix = "jobset.sigs.k8s.io"
+    found = {tuple(each[f"{prefix}/{name}"] for name in ("group-name", "group-replicas", "job-group-index")) for each in labels}
+    assert {("default", "1", "0"), *(("learners", "3", str(index)) for index in range(3))} == found
+
+
+def test_pods_name_the_coordinator_and_count_restarts():
+    text = jobset().replace("spec:\n", "spec:\n  coordinator: {replicatedJob: driver}\n  network: {subdomain: net}\n", 1)
+    pod = sound(f"{text}status: {{restarts: 2}}\n", pods=True).objects[-1]
+
+    want = {"jobset.sigs.k8s.io/coordinator": "train-driver-0-0.net", "jobset.sigs.k8s.io/restart-attempt": "2"}
+    assert want.items() <= pod["metadata"]["labels"].items()
+    assert want.items() <= pod["metadata"]["annotations"].items()
 
 
 def test_delegated_the_jobs_name_their_groups():
@@ -132,6 +153,25 @@ def test_exclusive_topology_is_a_default_constraint_of_each_job():
     assert [at] == sorted(set(lost_fields(result)))
     affinities = {each["metadata"]["name"]: "affinity" in each["spec"] for each in result.objects if each["kind"] == "Pod"}
     assert (True, False) == (affinities["train-workers-2-0"], affinities["train-workers-2-1"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "by_labels", "want"),
+    [
+        pytest.param("gang: {}", False, 1, id="of all pods"),
+        pytest.param("gang: {minCount: 1}", False, 0, id="of the first pod"),
+        pytest.param("basic: {}", False, 0, id="no gang"),
+        pytest.param("gang: {}", True, 0, id="by labels of nodes"),
+    ],
+)
+def test_a_gang_of_a_job_whose_pods_follow_its_first_one_gets_a_warning(policy, by_labels, want):
+    """JobSet's webhook refuses the others until the first one has a node."""
+    text = jobset(nested=f"schedulingPolicy: {{{policy}}}")
+    further = ", alpha.jobset.sigs.k8s.io/node-selector: 'true'" if by_labels else ""
+    exclusive = f"name: train, annotations: {{alpha.jobset.sigs.k8s.io/exclusive-topology: rack{further}}},"
+    result = sound(text.replace("name: train,", exclusive))
+
+    assert want == sum("only when the first one is placed" in str(each) for each in result.warnings)
 
 
 def test_exclusive_topology_by_labels_of_nodes():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, parents, pods, root, sound, sources
+from validators.model import start_order
 
 LWS = """
 apiVersion: leaderworkerset.x-k8s.io/v1
@@ -16,7 +17,7 @@ spec:
     size: 5
     workerTemplate: {spec: {containers: [{name: main, image: worker}]}}
 """
-EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+EXCLUSIVE = start_order.LWS_EXCLUSIVE
 SUBGROUP = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
 
@@ -98,6 +99,30 @@ def test_exclusive_topology_keeps_a_replica_in_one_domain():
     assert [f"metadata.annotations[{EXCLUSIVE}]"] == lost_fields(result)
     affine = [each["metadata"]["name"] for each in result.objects if each["kind"] == "Pod" and "affinity" in each["spec"]]
     assert ["serve-0", "serve-1"] == affine
+
+
+def test_workers_that_wait_for_a_place_of_their_leader_are_not_in_one_gang_with_it():
+    """LeaderWorkerSet sends them to the domain of their leader, and creates them when it has a node."""
+    result = sound(lws(annotations=f"{EXCLUSIVE}: rack"))
+
+    assert {"basic": {}} == root(result)["schedulingPolicy"]
+    assert {"worker": start_order.Wait(start_order.Event.LEADER_PLACED, ("leader",))} == result.waits
+    assert [f"metadata.annotations[{EXCLUSIVE}]"] == [str(each.path) for each in result.warnings if "separate gangs" in str(each)]
+
+
+def test_a_replica_of_its_leader_alone_waits_for_nothing():
+    result = sound(lws(annotations=f"{EXCLUSIVE}: rack", size=1))
+
+    assert "gang" in root(result)["schedulingPolicy"]
+    assert not [each for each in result.warnings if "separate gangs" in str(each)]
+
+
+@pytest.mark.parametrize("first", [pytest.param({"startup": "LeaderReady"}, id="ready"), pytest.param({}, id="placed")])
+def test_a_subgroup_with_its_leader_is_no_gang_if_the_leader_comes_first(first):
+    annotations = f"{SUBGROUP}: host" if first else f"{SUBGROUP}: host, {EXCLUSIVE}: rack"
+    result = sound(lws(annotations=annotations, subgroups="subGroupSize: 2", **first))
+
+    assert ["basic", "gang"] == [key for each in root(result)["podGroupTemplates"] for key in each["schedulingPolicy"]]
 
 
 def test_the_escape_hatch_is_basic_on_both_levels():

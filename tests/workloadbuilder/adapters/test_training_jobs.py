@@ -49,6 +49,7 @@ spec:
 RAY_GANG = RAY.replace("labels: {}", "labels: {ray.io/gang-scheduling-enabled: 'true'}")
 RAY_JOB = RAY.replace("RayCluster", "RayJob").replace("spec:\n  headGroupSpec", "spec:\n  rayClusterSpec:\n   headGroupSpec")
 RAY_JOB = RAY_JOB.replace("  workerGroupSpecs", "   workerGroupSpecs").replace("  - {groupName", "   - {groupName")
+RAY_SERVICE = RAY_JOB.replace("RayJob", "RayService").replace("rayClusterSpec", "rayClusterConfig")
 VOLCANO = f"""
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
@@ -83,6 +84,20 @@ def test_labels_are_those_of_the_operator():
     pod = sound(PYTORCH, pods=True).objects[-1]
     prefix = "training.kubeflow.org"
     assert {f"{prefix}/job-name": "bert", f"{prefix}/replica-type": "worker", f"{prefix}/replica-index": "2"} == pod["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(("as_worker", "indexes"), [("", [None, "0", "3"]), ("runLauncherAsWorker: true\n  ", ["0", "1", "4"])])
+def test_labels_of_an_mpi_job_are_those_of_its_own_operator(as_worker, indexes):
+    result = sound(MPI.replace("slotsPerWorker", f"{as_worker}slotsPerWorker"), pods=True)
+    made = {each["metadata"]["name"]: each["metadata"] for each in result.objects if each["kind"] == "Pod"}
+    launcher, *workers = (made[f"sim-{name}"] for name in ("launcher-0", "worker-0", "worker-3"))
+
+    prefix = "training.kubeflow.org"
+    own = {f"{prefix}/job-name": "sim", f"{prefix}/operator-name": "mpi-operator", f"{prefix}/job-role": "launcher"}
+    assert own.items() <= launcher["labels"].items()
+    assert [("Job", "sim-launcher")] == [(each["kind"], each["name"]) for each in launcher["ownerReferences"]]
+    assert ["sim-launcher", None, None] == [each["labels"].get("batch.kubernetes.io/job-name") for each in (launcher, *workers)]
+    assert indexes == [each["labels"].get(f"{prefix}/replica-index") for each in (launcher, *workers)]
 
 
 def test_with_a_scheduling_policy_all_pods_are_a_gang():
@@ -157,6 +172,32 @@ def test_the_head_has_the_container_of_the_autoscaler(options, want):
 def test_number_of_workers_is_within_its_limits(group, want):
     found = single(RAY.replace("replicas: 2, minReplicas: 1, maxReplicas: 5", group))
     assert want == sum("small" in each for each in found)
+
+
+def test_workers_need_what_the_container_needs_that_waits_for_the_head():
+    result = sound(RAY, pods=True)
+    waiting = {each["metadata"]["name"]: each["spec"].get("initContainers", []) for each in result.objects}
+    assert [] == waiting["tune-head"]
+    assert [{"cpu": "200m", "memory": "256Mi"}] == [each["resources"]["requests"] for each in waiting["tune-small-worker-0"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        pytest.param(RAY_JOB, "{rayClusterName: tune-x7b2c}", id="RayJob"),
+        pytest.param(RAY_SERVICE, "{activeServiceStatus: {}, pendingServiceStatus: {rayClusterName: tune-x7b2c}}", id="RayService"),
+        pytest.param(
+            RAY_SERVICE,
+            "{activeServiceStatus: {rayClusterName: tune-x7b2c}, pendingServiceStatus: {rayClusterName: tune-9lk4v}}",
+            id="RayService with two clusters",
+        ),
+    ],
+)
+def test_the_status_names_the_cluster(text, status):
+    """KubeRay gives the cluster of another object a random name."""
+    for given, want in (("", "tune"), (f"status: {status}\n", "tune-x7b2c")):
+        clusters = {each["metadata"]["labels"].get("ray.io/cluster") for each in sound(text + given, pods=True).objects}
+        assert {want} == clusters - {None}
 
 
 @pytest.mark.parametrize(("mode", "submits"), [("", True), ("submissionMode: HTTPMode\n  ", False)])

@@ -39,7 +39,14 @@ def adapt(manifest: Json, known: Known) -> Reading:
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     result = assemble(
         top.mapping("spec"),
-        JobSetIdentity(about.owner, about.owner, about.namespace, about.annotations, FieldPath("metadata", "annotations")),
+        JobSetIdentity(
+            about.owner,
+            about.owner,
+            about.namespace,
+            about.annotations,
+            FieldPath("metadata", "annotations"),
+            restarts=top.mapping("status").number("restarts", 0),
+        ),
         warnings,
         known,
     )
@@ -58,7 +65,8 @@ class OneGang:
 class JobSetIdentity:
     """Identity of a JobSet: *owner* owns the Workload, *jobset* is the set itself, whose *annotations* are at the path *annotated*.
 
-    *root* is the root template's name.  With *gang*, all pods have one group, and the Jobs have none.
+    *root* is the root template's name.  With *gang*, all pods have one group, and the Jobs have none.  *restarts* is how often all Jobs
+    were created again.
     """
 
     owner: Owner
@@ -68,6 +76,7 @@ class JobSetIdentity:
     annotated: FieldPath
     root: str = ROOT
     gang: OneGang | None = None
+    restarts: int = 0
 
 
 def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError], known: Known) -> Reading:
@@ -85,7 +94,9 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
     priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
     suspended = object_identity.warn_if_suspended(spec, "JobSet", warnings)
     claims = PodClaims.read(each for policy in spec.each_item("volumeClaimPolicies") for each in policy.each_item("templates"))
-    objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended, claims)
+    objects = JobSetObjects(
+        identity.jobset, identity.namespace, parts, suspended, claims, _coordinator(spec, identity.jobset.name), identity.restarts
+    )
     item = WorkloadItem(
         identity.root,
         path,
@@ -111,6 +122,15 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
     return _confined(reading, parts, identity.gang, known)
 
 
+def _coordinator(spec: Fields, name: str) -> str:
+    """Return the address of the coordinating pod of the JobSet *name*; empty if it has none."""
+    pod = spec.mapping("coordinator")
+    if not pod.given:
+        return ""
+    subdomain = spec.mapping("network").text("subdomain") or name
+    return f"{name}-{pod.text('replicatedJob')}-{pod.number('jobIndex', 0)}-{pod.number('podIndex', 0)}.{subdomain}"
+
+
 def _check_jobs(
     parts: Sequence[ReplicatedJob], intents: Mapping[str, UserIntent], errors: list[FieldError], warnings: list[FieldError]
 ) -> None:
@@ -119,6 +139,7 @@ def _check_jobs(
         intent = intents.get(part.name, UserIntent())
         errors += job_spec.check(part.shape, intent, spec_path)
         warnings += job_spec.warn(part.shape, intent, spec_path)
+        warnings += startup_order.warn_of_exclusive(part, intent)
 
 
 def _confined(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang | None, known: Known) -> Reading:

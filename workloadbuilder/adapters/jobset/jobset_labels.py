@@ -9,6 +9,8 @@ NAME, UID = _PREFIX + "jobset-name", _PREFIX + "jobset-uid"
 REPLICATED_JOB, REPLICAS = _PREFIX + "replicatedjob-name", _PREFIX + "replicatedjob-replicas"
 GLOBAL_REPLICAS, RESTARTS = _PREFIX + "global-replicas", _PREFIX + "restart-attempt"
 JOB_INDEX, GLOBAL_INDEX, JOB_KEY = _PREFIX + "job-index", _PREFIX + "job-global-index", _PREFIX + "job-key"
+GROUP_NAME, GROUP_REPLICAS, GROUP_INDEX = _PREFIX + "group-name", _PREFIX + "group-replicas", _PREFIX + "job-group-index"
+COORDINATOR = _PREFIX + "coordinator"
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 

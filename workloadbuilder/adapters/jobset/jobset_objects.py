@@ -26,13 +26,16 @@ class JobSetObjects:
     parts: Sequence[ReplicatedJob]
     suspended: bool = False
     claims: PodClaims = dataclasses.field(default_factory=PodClaims)
+    coordinator: str = ""
+    """Address of the pod that coordinates the others; empty if there is none."""
+    restarts: int = 0
 
     def pods(self, part: ReplicatedJob) -> PodPlan:
         """Return the pods of each Job of *part*."""
-        first_job = self._first_job(part)
+        earlier = self._earlier(part)
 
         def make(positions: Positions, number: int) -> dict[str, Json]:
-            job, labels = self._job_name(part, positions[-1]), self._labels(part, positions[-1], first_job)
+            job, labels = self._job_name(part, positions[-1]), self._labels(part, positions[-1], earlier)
             pod = job_spec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
             self.claims.mount(pod, self.jobset.name, mounted_only=True)
             if part.exclusive:
@@ -43,10 +46,10 @@ class JobSetObjects:
 
     def jobs(self, part: ReplicatedJob) -> ChildPlan:
         """Return the Jobs of *part* with linkage annotations, so that the Job controller creates the groups."""
-        first_job = self._first_job(part)
+        earlier = self._earlier(part)
 
         def make(positions: Positions, linkage: Mapping[str, str]) -> dict[str, Json]:
-            labels = self._labels(part, positions[-1], first_job)
+            labels = self._labels(part, positions[-1], earlier)
             metadata: dict[str, Json] = {
                 "name": self._job_name(part, positions[-1]),
                 "labels": {**part.labels, **labels},
@@ -73,23 +76,26 @@ class JobSetObjects:
     def _job_name(self, part: ReplicatedJob, index: int) -> str:
         return f"{self.jobset.name}-{part.name}-{index}"
 
-    def _first_job(self, part: ReplicatedJob) -> int:
-        """Return the global index of the first Job of *part*."""
-        earlier = itertools.takewhile(lambda each: each is not part, self.parts)
-        return sum(each.replicas for each in earlier)
+    def _earlier(self, part: ReplicatedJob) -> Sequence[ReplicatedJob]:
+        """Return the replicated jobs before *part*, after whose Jobs its own are numbered."""
+        return [*itertools.takewhile(lambda each: each is not part, self.parts)]
 
-    def _labels(self, part: ReplicatedJob, index: int, first_job: int) -> dict[str, str]:
+    def _labels(self, part: ReplicatedJob, index: int, earlier: Sequence[ReplicatedJob]) -> dict[str, str]:
         labels = {
             jobset_labels.NAME: self.jobset.name,
             jobset_labels.REPLICATED_JOB: part.name,
             jobset_labels.REPLICAS: str(part.replicas),
-            jobset_labels.GLOBAL_REPLICAS: str(sum(each.replicas for each in self.parts)),
-            jobset_labels.RESTARTS: "0",
+            jobset_labels.GLOBAL_REPLICAS: str(_jobs(self.parts)),
+            jobset_labels.RESTARTS: str(self.restarts),
             jobset_labels.JOB_INDEX: str(index),
-            jobset_labels.GLOBAL_INDEX: str(first_job + index),
+            jobset_labels.GLOBAL_INDEX: str(_jobs(earlier) + index),
             jobset_labels.JOB_KEY: pod_template.sha1(f"{self.namespace or 'default'}/{self._job_name(part, index)}"),
+            jobset_labels.GROUP_NAME: part.group,
+            jobset_labels.GROUP_REPLICAS: str(_jobs(self.parts, part.group)),
+            jobset_labels.GROUP_INDEX: str(_jobs(earlier, part.group) + index),
         }
-        return {**labels, jobset_labels.UID: self.jobset.uid} if self.jobset.uid else labels
+        further = {jobset_labels.COORDINATOR: self.coordinator, jobset_labels.UID: self.jobset.uid}
+        return {**labels, **{name: value for name, value in further.items() if value}}
 
     def _exclusive(self, part: ReplicatedJob) -> dict[str, str]:
         names = (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR)
@@ -104,3 +110,8 @@ class JobSetObjects:
             spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration]
         elif first:
             pod_template.exclusive(spec, topology=part.exclusive, label=jobset_labels.JOB_KEY, value=key, everywhere=True)
+
+
+def _jobs(parts: Sequence[ReplicatedJob], group: str | None = None) -> int:
+    """Return the number of Jobs of *parts*, or of those that are numbered together as *group*."""
+    return sum(each.replicas for each in parts if group in (None, each.group))

@@ -36,6 +36,7 @@ class ReplicatedJob:
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     nested: IntentReading
+    group: str = "default"
     depends_on: tuple[str, ...] = ()
     exclusive_path: FieldPath = WHOLE
     exclusive: str = ""
@@ -99,6 +100,7 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
         metadata.annotations("labels"),
         {**{key: annotations[key] for key in (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR) if key in annotations}, **own},
         read_intent(spec.raw("scheduling"), path=spec.path / "scheduling", composite=False),
+        entry.text("groupName", "default"),
         tuple(each.text("name") for each in entry.each_item("dependsOn")),
         path,
         exclusive,

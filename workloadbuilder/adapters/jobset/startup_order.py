@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
+from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.workload_item import Block, PolicyKind, UserIntent
@@ -39,6 +40,23 @@ def warn(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> It
         detail = (
             f"must not be a gang of {minimum} groups: the Jobs of replicated job {later[0].name!r} are created only when other Jobs are "
             f"ready ({cause}), and those would wait for the gang; set minGroupCount to at most {first}, or use a gang in each replicated job"
+        )
+        yield field.forbidden(_gang_path(intent), detail)
+
+
+def warn_of_exclusive(part: ReplicatedJob, intent: UserIntent) -> Iterator[FieldError]:
+    """Yield a warning at the user's policy for a gang of a Job with a domain of its own.
+
+    JobSet's webhook refuses the other pods of the Job until the first one has a node, whose domain they are sent to.
+    """
+    policy = intent.config.policy
+    if not part.exclusive or jobset_labels.NODE_SELECTOR in part.annotations or policy is None or policy.kind is not PolicyKind.GANG:
+        return
+    minimum = part.shape.parallelism if policy.minimum is None else policy.minimum
+    if minimum > 1:
+        detail = (
+            f"must not be a gang of {minimum} pods: the other pods of a Job are created only when the first one is placed (annotation "
+            f"{jobset_labels.EXCLUSIVE}), and that one would wait for the gang; set minCount to 1, or omit the policy"
         )
         yield field.forbidden(_gang_path(intent), detail)
 

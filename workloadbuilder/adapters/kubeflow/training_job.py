@@ -12,7 +12,7 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.start_order import start_order
+from validators.model.start_order import LAUNCHER, start_order
 from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
@@ -20,6 +20,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
+from workloadbuilder.workload_item import Owner
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ _KINDS = {
     "JAXJob": _Kind("jaxReplicaSpecs", ("Worker",), container="jax"),
 }
 _PREFIX = "training.kubeflow.org/"
+_INDEX = f"{_PREFIX}replica-index"
+_MPI_OPERATOR = "kubeflow.org/v2beta1"
 ROOT = "training-root"
 _LOST = {
     "queue": "queues are dropped: the scheduler orders groups by priority and age",
@@ -62,7 +65,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     spec = top.mapping("spec")
     kind = _KINDS.get(about.owner.kind, _Kind("", ()))
     replicas = spec.mapping(kind.replicas)
-    sets = [*_sets(replicas, kind, about)]
+    sets = [*_sets(spec, kind, about)]
     if not sets:
         errors.append(field.required(replicas.path, f"there must be replicas of one of {', '.join(kind.roles)}"))
     elif kind.needed and not any(str(each).lower() == kind.single.lower() for each in replicas.given):
@@ -90,8 +93,9 @@ def _planned(sets: Sequence[PodSet]) -> list[PlannedPods]:
     return [PlannedPods(each.template, each.part, (each.plan(),)) for each in sets]
 
 
-def _sets(replicas: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:
+def _sets(spec: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:
     """Yield the pods of each role, in the order of the roles; their names are compared without case, as the operator does."""
+    replicas = spec.mapping(kind.replicas)
     written = {key.lower(): key for key in replicas.given if isinstance(key, str)}
     for unknown in sorted(set(written) - {each.lower() for each in kind.roles}):
         replicas.errors.append(field.not_supported(replicas.path, written[unknown], list(kind.roles)))
@@ -99,15 +103,29 @@ def _sets(replicas: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:
         if (key := written.get(role.lower())) is None:
             continue
         entry = replicas.mapping(key)
-        labels = {f"{_PREFIX}job-name": about.owner.name, f"{_PREFIX}replica-type": role.lower()}
         template = pod_template.read_pod_template(entry.mapping("template"))
         count = entry.number("replicas", 1)
         if role == kind.single and count != 1:
             replicas.errors.append(field.invalid(entry.path / "replicas", count, "must be 1"))
         _check_container(entry, kind.container)
-        yield PodSet(
-            template, f"{about.owner.name}-{role.lower()}", count, labels, number_label=f"{_PREFIX}replica-index", part=role.lower()
-        )
+        pods = PodSet(template, f"{about.owner.name}-{role.lower()}", count, number_label=_INDEX, part=role.lower())
+        yield _of_mpi_operator(pods, about.owner, spec) if about.owner.api_version == _MPI_OPERATOR else _labelled(pods, about.owner.name)
+
+
+def _labelled(pods: PodSet, job: str) -> PodSet:
+    """Return the pods of a role of *job* with the labels of the training operator."""
+    return dataclasses.replace(pods, labels={f"{_PREFIX}job-name": job, f"{_PREFIX}replica-type": pods.part})
+
+
+def _of_mpi_operator(pods: PodSet, job: Owner, spec: Fields) -> PodSet:
+    """Return the pods of a role with the labels of the MPI operator.  The launcher is the pod of a Job, with an index only as a worker."""
+    labels = {f"{_PREFIX}operator-name": "mpi-operator", f"{_PREFIX}job-name": job.name, f"{_PREFIX}job-role": pods.part}
+    is_worker_too = spec.flag("runLauncherAsWorker")
+    if pods.part != LAUNCHER:
+        return dataclasses.replace(pods, labels=labels, first_index=int(is_worker_too))
+    name = pods.prefix
+    labels |= {"batch.kubernetes.io/job-name": name, "job-name": name}
+    return dataclasses.replace(pods, labels=labels, number_label=_INDEX if is_worker_too else "", owner=Owner("batch/v1", "Job", name))
 
 
 def _check_container(entry: Fields, name: str) -> None:

@@ -14,7 +14,7 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
-from validators.model.start_order import LEADER, WORKER, start_order
+from validators.model.start_order import LEADER, LWS_EXCLUSIVE, WORKER, Event, Wait, start_order
 from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape
 from workloadbuilder.adapters.leaderworkerset.lws_subgroups import Part
@@ -28,7 +28,6 @@ from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.workload_item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ROOT = "replica"
-EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 _SPEC = FieldPath("spec")
 _ANNOTATIONS = FieldPath("metadata", "annotations")
@@ -45,7 +44,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
     spec = top.mapping("spec")
     shape = _shape(about, spec)
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
-    leader_first = _leader_first(spec, intent, errors, warnings)
+    waits = start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec.given, about.annotations)
+    leader_first = _leader_first(spec, waits.get(WORKER) if shape.size > 1 else None, intent, errors, warnings)
     parts, losses = _parts(shape)
     priority = pod_template.common_priority([shape.leader, *([shape.worker] if shape.size > 1 else [])], errors, warnings)
     root = WorkloadItem(
@@ -54,11 +54,11 @@ def adapt(manifest: Json, known: Known) -> Reading:
         default=SchedulingConfig(_BASIC if leader_first else _GANG, (shape.exclusive,) if shape.exclusive else None),
         intent=intent.intent,
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
-        children=tuple(_leaf(part, priority, basic=_is_basic(intent)) for part in parts),
+        children=tuple(_leaf(part, priority, basic=_is_basic(intent) or (leader_first and len(part.pods) > 1)) for part in parts),
         replicas=shape.replicas,
         priority_class_name=priority,
     )
-    exclusive = _ANNOTATIONS / Key(EXCLUSIVE)
+    exclusive = _ANNOTATIONS / Key(LWS_EXCLUSIVE)
     reading = Reading(
         about.owner,
         about.namespace,
@@ -72,20 +72,20 @@ def adapt(manifest: Json, known: Known) -> Reading:
             *([(ROOT, Block.TOPOLOGY, exclusive)] if shape.exclusive else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
         ),
-        waits=start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec.given),
+        waits=waits,
     )
     return _confined(reading, shape, parts, known)
 
 
 def _shape(about: Subject, spec: Fields) -> GroupShape:
-    shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
+    shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(LWS_EXCLUSIVE, ""))
     policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
     subgroups = lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
     return dataclasses.replace(shape, subgroups=subgroups)
 
 
 def _exclusive_losses(shape: GroupShape) -> list[Loss]:
-    return [_not_exclusive("replicas", shape.exclusive, _ANNOTATIONS / Key(EXCLUSIVE))] if shape.exclusive else []
+    return [_not_exclusive("replicas", shape.exclusive, _ANNOTATIONS / Key(LWS_EXCLUSIVE))] if shape.exclusive else []
 
 
 def _confined(reading: Reading, shape: GroupShape, parts: Sequence[Part], known: Known) -> Reading:
@@ -136,22 +136,26 @@ def _is_basic(intent: IntentReading) -> bool:
     return policy is not None and policy.kind is PolicyKind.BASIC
 
 
-def _leader_first(spec: Fields, intent: IntentReading, errors: list[FieldError], warnings: list[FieldError]) -> bool:
-    """Return True if workers are created only when their leader is ready, so that they cannot be in one gang with it."""
+def _leader_first(spec: Fields, wait: Wait | None, intent: IntentReading, errors: list[FieldError], warnings: list[FieldError]) -> bool:
+    """Return True if workers are created only after their leader is ready or placed, so that they cannot be in one gang with it."""
     order = spec.text("startupPolicy", "LeaderCreated")
     if order not in {"LeaderCreated", "LeaderReady"}:
         errors.append(field.not_supported(_SPEC / "startupPolicy", order, ["LeaderCreated", "LeaderReady"]))
-    if order != "LeaderReady":
+    if wait is None:
         return False
     policy = intent.intent.config.policy
-    if policy is None:
+    if policy is None and wait.event is Event.LEADER_READY:
         detail = "workers are created only when the leader is ready, so leader and workers are separate gangs"
         warnings.append(field.invalid(_SPEC / "startupPolicy", order, detail))
+    elif policy is None:
+        detail = "workers are created only when the leader is placed, so leader and workers are separate gangs"
+        warnings.append(field.invalid_struct(_ANNOTATIONS / Key(LWS_EXCLUSIVE), detail))
     elif policy.kind is PolicyKind.GANG and policy.minimum != 1:
         path = next(path for block, path in intent.intent.paths if block is Block.POLICY)
+        cause = "spec.startupPolicy is LeaderReady" if wait.event is Event.LEADER_READY else f"annotation {LWS_EXCLUSIVE}"
         detail = (
-            "must not be a gang of leader and workers: workers are created only when the leader is ready (spec.startupPolicy is "
-            "LeaderReady), and the leader would wait for the gang; set minGroupCount to 1, or omit the policy"
+            f"must not be a gang of leader and workers: workers are created only when {wait.words} ({cause}), and the leader would wait "
+            "for the gang; set minGroupCount to 1, or omit the policy"
         )
         warnings.append(field.forbidden(path / "gang", detail))
     return True

@@ -31,6 +31,11 @@ _MOST = 2**31 - 1
 _AUTOSCALER = "autoscaler"
 _RESOURCES = {kind: {"cpu": "500m", "memory": "512Mi"} for kind in ("limits", "requests")}
 """Resources of the autoscaler's container if the cluster sets none."""
+_WAITING = {
+    "name": "wait-gcs-ready",
+    "resources": {kind: {"cpu": "200m", "memory": "256Mi"} for kind in ("limits", "requests")},
+}
+"""Init container of the workers: a pod that requests less needs this much to start."""
 _VOLUMES = frozenset({"ray-logs", "ray-tls", "ray-token", "shared-mem"})
 """Volumes that KubeRay adds to pods."""
 _SCALED = "the autoscaler changes the number of workers; the pods of the current number are placed"
@@ -106,10 +111,23 @@ def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:
         if not group:
             entry.errors.append(field.required(entry.path / "groupName", "its pods are named after it"))
         labels = {CLUSTER: name, NODE_TYPE: "worker", GROUP: group}
-        template = pod_template.read_pod_template(entry.mapping("template"))
+        template = _with_waiting(pod_template.read_pod_template(entry.mapping("template")))
         volumes = _added_volumes(template)
         pods = PodSet(template, f"{name}-{group}-worker", replicas * hosts, labels, volumes=volumes, part=ray_workers(group))
         yield pods, min(least, replicas) * hosts
+
+
+def _with_waiting(worker: PodTemplate) -> PodTemplate:
+    """Return the template of a worker with the init container that KubeRay adds: it waits for the head."""
+    spec = worker.content.get("spec")
+    containers = spec.get("containers") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(containers, list) or not containers:
+        return worker
+    container = {**_WAITING, "image": Fields(containers[0], worker.path, []).text("image")}
+    given = spec.get("initContainers")
+    return dataclasses.replace(
+        worker, content={**worker.content, "spec": {**spec, "initContainers": [*(given if isinstance(given, list) else ()), container]}}
+    )
 
 
 def _with_autoscaler(head: PodTemplate, options: Fields) -> PodTemplate:

@@ -43,7 +43,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
         loss = Loss(spec.path / "clusterSelector", "the job runs on a RayCluster that exists: what it needs there is not known")
         reading = raycluster.reading(selected, tuple(submitter), ray, cluster.path, errors, warnings)
         return dataclasses.replace(reading, losses=(*reading.losses, loss))
-    ray = raycluster.read_ray(cluster, about.owner.name)
+    # KubeRay appends five random characters to the name of the cluster, and says the name in the status before it creates it.
+    ray = raycluster.read_ray(cluster, top.mapping("status").text("rayClusterName") or about.owner.name)
     everything = (*ray.sets, *submitter)
     with_submitter = dataclasses.replace(ray, sets=everything)
     reading = raycluster.reading(about, everything, with_submitter, cluster.path, errors, warnings)
@@ -54,8 +55,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
 def _submitter(spec: Fields, name: str) -> PodSet:
     given = spec.mapping("submitterPodTemplate")
     template = given if given.given else Fields(_default_submitter(spec), given.path, given.errors)
-    owner = raycluster.job_owner(name)
-    return PodSet(pod_template.read_pod_template(template), name, 1, {"job-name": name}, owner=owner, part=SUBMITTER)
+    owner, labels = raycluster.job_owner(name), dict.fromkeys(("batch.kubernetes.io/job-name", "job-name"), name)
+    return PodSet(pod_template.read_pod_template(template), name, 1, labels, owner=owner, part=SUBMITTER)
 
 
 def _default_submitter(spec: Fields) -> Json:

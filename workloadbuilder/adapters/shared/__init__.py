@@ -11,6 +11,7 @@ named_groups       the group that a pod or a pod template names
 node_matching      nodes that a DaemonSet selects
 job_spec           a Job's spec
 strategic_merge    strategic merge patches of pod templates
+group_annotations  annotations of Muster that stand for building blocks
 kueue_annotations  Kueue's topology annotations as the request of a podset
 kueue_rules        what Kueue refuses of them
 kueue_flavors      Topologies and ResourceFlavors of Kueue in the input

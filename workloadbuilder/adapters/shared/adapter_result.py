@@ -21,7 +21,8 @@ MAX_PODS = 100_000
 
 Positions = tuple[int, ...]
 """Position of a group of a template: a number for each level from the root down, 0 if there is only one."""
-_ANY_POSITION = (0,) * MAX_DEPTH
+ANY_POSITION = (0,) * MAX_DEPTH
+"""A position that every template has."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class Reading:
     is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
     *further* are objects that their controller creates with them.  *dependents* are objects whose own controllers create groups and
     pods; an object with dependents has no root, link and pods.  *origins* has the paths of default blocks in the object, by template.
+    *possible_root* is the tree of an object whose controller creates no group, for another one that does.
     *relocate* maps an error of the tree to its path in the user's object, if that differs.  *waits* are those parts of the pods that are
     created only after others.  *refused* are errors that another controller reports, such as Kueue; the rest of the object can be read.
     """
@@ -122,12 +124,13 @@ class Reading:
     policies: frozenset[PolicyKind] = ALL_POLICIES
     modes: frozenset[DisruptionMode] = ALL_MODES
     relocate: Callable[[FieldError], FieldError] = _unchanged
+    possible_root: WorkloadItem | None = None
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     refused: tuple[FieldError, ...] = ()
 
     def named_group(self) -> NamedGroup | None:
         """Return the first group that a pod template names; None if no template names one.  There must be no errors."""
-        names = (named_group(plan.make(_ANY_POSITION, 0)) for plan in self.pods if plan.count and not plan.collected)
+        names = (named_group(plan.make(ANY_POSITION, 0)) for plan in self.pods if plan.count and not plan.collected)
         return next((each for each in names if each is not None), None)
 
 

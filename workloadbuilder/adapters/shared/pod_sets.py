@@ -29,7 +29,8 @@ class PodSet:
     numbered: bool = True
     """False: the only pod is named *prefix*."""
     number_label: str = ""
-    """Label that has the number of the pod."""
+    """Label that has the number of the pod, *first_index* more than the one in its name."""
+    first_index: int = 0
     owner: Owner | None = None
     """Controller of the pods; None: it makes no difference for placement."""
     volumes: tuple[Mapping[str, Json], ...] = ()
@@ -42,7 +43,7 @@ class PodSet:
 
         def make(_: Positions, number: int) -> dict[str, Json]:
             index = self.first + number
-            labels = {**self.labels, **({self.number_label: str(index)} if self.number_label else {})}
+            labels = {**self.labels, **({self.number_label: str(index + self.first_index)} if self.number_label else {})}
             pod = pod_template.pod(self.template, f"{self.prefix}-{index}" if self.numbered else self.prefix, labels=labels)
             if self.volumes:
                 pod["spec"].setdefault("volumes", []).extend(dict(each) for each in self.volumes)

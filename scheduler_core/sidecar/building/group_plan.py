@@ -1,0 +1,85 @@
+"""What should exist for one object, and the reason if nothing should; pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubeapi.decode import section
+from kubeapi.pods import DEFAULT_SCHEDULER
+from scheduler_core.causes.built_groups import NotBuilt, NotBuiltReason
+from scheduler_core.sidecar.building.owned_objects import Objects, is_deleted, name_of, uid_of
+from workloadbuilder.adapters import built_kinds
+from workloadbuilder.adapters.group_objects import MANAGED_BY, Desired, desired
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
+
+Json = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Objects that should exist, in the order of their creation; none if *why* is given."""
+
+    wanted: tuple[dict[str, Any], ...] = ()
+    why: NotBuilt | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """API version of Workloads that is created, minor version of Kubernetes, and the names of schedulers whose pods can have groups."""
+
+    api_version: str
+    kubernetes: int
+    schedulers: frozenset[str] = frozenset({"", DEFAULT_SCHEDULER})
+
+    @property
+    def group(self) -> str:
+        """The API group of what is created."""
+        return group_of(self.api_version)
+
+
+def plan_groups(manifest: Json, objects: Objects, target: Target) -> GroupPlan:
+    """Return what should exist for *manifest*, which *objects* surround."""
+    if (excluded := _excluded(manifest, objects)) is not None:
+        return GroupPlan(why=NotBuilt(excluded))
+    related = [each for kind in built_kinds.KINDS if kind.only_read for each in objects.list_kind((kind.group, kind.kind))]
+    found = desired(manifest, Known([manifest], related, kubernetes=target.kubernetes), target.api_version) or Desired()
+    if not found.objects:
+        return GroupPlan(why=_why(found))
+    others = tuple(sorted(found.schedulers - target.schedulers))
+    return GroupPlan(why=NotBuilt(NotBuiltReason.OTHER_SCHEDULER, schedulers=others)) if others else GroupPlan(found.objects)
+
+
+def _excluded(manifest: Json, objects: Objects) -> NotBuiltReason | None:
+    """Return why groups are not for this program to create; None if they are."""
+    namespace = objects.get(("", "Namespace"), ("", name_of(manifest)[0]))
+    if is_deleted(manifest) or not built_kinds.is_asked_for(manifest, namespace):
+        return NotBuiltReason.NOT_ASKED
+    if built_kinds.has_built_owner(manifest):
+        return NotBuiltReason.OWNED
+    workloads = (each for each in objects.owned_by(uid_of(manifest)) if each["kind"] == "Workload")
+    return None if all(map(is_ours, workloads)) else NotBuiltReason.MADE_BY_CONTROLLER
+
+
+def _why(found: Desired) -> NotBuilt:
+    if found.suspended:
+        return NotBuilt(NotBuiltReason.SUSPENDED)
+    if found.confused:
+        return NotBuilt(NotBuiltReason.CONFUSED, groups=found.confused)
+    if found.errors:
+        return NotBuilt(
+            NotBuiltReason.INVALID, errors=tuple((str(each.path) if each.path.parts else "", str(each)) for each in found.errors)
+        )
+    return NotBuilt(NotBuiltReason.NO_GROUP, detail=found.skipped)
+
+
+def is_ours(manifest: Json) -> bool:
+    """Return whether this program has created an object."""
+    key, value = MANAGED_BY
+    return bool(section(manifest, "metadata", "labels").get(key) == value)
+
+
+def existing(manifest: Json, objects: Objects, target: Target) -> Sequence[Json]:
+    """Return the objects of the API group of *target* that were built for *manifest*."""
+    return [each for each in objects.owned_by(uid_of(manifest)) if is_ours(each) and group_of(str(each["apiVersion"])) == target.group]
