@@ -423,7 +423,7 @@ annotations:
     has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, has(owner.controller) && owner.controller && (
     (owner.apiVersion.split("/")[0] + "/" + owner.kind) in [
     "batch/Job", "jobset.x-k8s.io/JobSet", "leaderworkerset.x-k8s.io/LeaderWorkerSet", "trainer.kubeflow.org/TrainJob",
-    "ray.io/RayCluster", "ray.io/RayJob", "kubeflow.org/MPIJob", "kubeflow.org/PyTorchJob", "kubeflow.org/TFJob",
+    "ray.io/RayCluster", "kubeflow.org/MPIJob", "kubeflow.org/PyTorchJob", "kubeflow.org/TFJob",
     "kubeflow.org/XGBoostJob", "kubeflow.org/PaddleJob", "kubeflow.org/JAXJob"] ||
     (has(object.metadata.labels) && owner.apiVersion == "apps/v1" && (
     (owner.kind in ["ReplicaSet", "StatefulSet"] && "muster.dev/groups" in object.metadata.labels) ||
