@@ -17,8 +17,13 @@ from kubeapi.selectors import LabelSelector
 DEFAULT_SCHEDULER = "default-scheduler"
 POD_GROUP_LABEL = "scheduling.muster.dev/pod-group"
 """Label that names the PodGroup of a pod, for API servers whose pods have no ``spec.schedulingGroup``; the field wins over the label."""
+COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
+"""Label of the coscheduling plugin that names the PodGroup of a pod."""
 PLACEMENT_GATE = "muster.dev/placement"
-"""Scheduling gate of pods that Muster's sidecar places, and whose binding it leaves to another scheduler."""
+"""Scheduling gate of pods that Muster's sidecar places, and whose binding it leaves to another scheduler; the sidecar removes the gate.
+
+An annotation of this name has the node to which the sidecar pins an ungated pod.
+"""
 PodImage = Annotated[str, Mark.POD_IMAGE]
 _READ_CONDITIONS = ("PodResizePending", "Ready", "DisruptionTarget")
 

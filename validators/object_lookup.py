@@ -12,8 +12,10 @@ from typing import Protocol
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
+from kubeapi.versions import served_versions
+from kubeapi.workloads import Workload
 from validators.model.controllers import Controller, pods_of
-from validators.model.objects import Object, namespace_of
+from validators.model.objects import Named, Object, namespace_of
 from validators.model.views import CronJob, Job, JobSet, Pod
 
 
@@ -50,11 +52,35 @@ def references_to_groups(item: Object) -> Iterator[tuple[str, str]]:
         yield "Pod" if item.kind == "Job" else item.kind, parent
 
 
+def api_group_of(item: Object) -> str | None:
+    """Return the API group of an object; None if it is not known, and then it is that of the hub."""
+    if not isinstance(item, (Workload, PodGroup, CompositePodGroup, Named)) or not item.api_version:
+        return None
+    return item.api_version.rpartition("/")[0]
+
+
+def group_rank(item: Object) -> int:
+    """Return the place of an object's API group among those of its kind: of objects of one name, one with the lowest place counts."""
+    group = api_group_of(item)
+    return 0 if group is None else served_versions.order_of(item.kind, group)[0]
+
+
+def counting(items: Iterable[Object]) -> Object | None:
+    """Return the object that counts among those of one kind and name: the first one of the first API group; None if there is none."""
+    chosen: Object | None = None
+    for item in items:
+        if (rank := group_rank(item)) == 0:
+            return item
+        if chosen is None or rank < group_rank(chosen):
+            chosen = item
+    return chosen
+
+
 class KnownObjects:
     """Lookup in a fixed set of objects.
 
     If the set is *complete*, no other objects exist.  Otherwise, a kind without an object in the set is unknown, unless it is in
-    *listed*.  If two objects have the same name, ``get`` returns the first.  The built-in system priority classes always exist.
+    *listed*.  If two objects have the same name, ``get`` returns the one that counts, see ``counting``.  The built-in system priority classes always exist.
     """
 
     def __init__(self, objects: Iterable[Object], *, complete: bool, listed: Container[str] = ()) -> None:
@@ -66,7 +92,8 @@ class KnownObjects:
         for item in objects:
             namespace = namespace_of(item)
             self._kinds.setdefault(item.kind, []).append(item)
-            self._names.setdefault((item.kind, namespace, item.metadata.name), item)
+            name = item.kind, namespace, item.metadata.name
+            self._names[name] = item if (before := self._names.get(name)) is None else counting((before, item)) or item
             for kind, parent in references_to_groups(item):
                 self._children.setdefault((kind, namespace, parent), []).append(item)
 

@@ -176,7 +176,8 @@ def _named(kind: str, content: Mapping[str, Json]) -> Named:
     name, namespace = (fields.get(each) for each in ("name", "namespace"))
     name, namespace = ("" if each is None else str(each) for each in (name, namespace))
     meta = ObjectMeta(name=name, namespace=namespace, owner_references=fields.get("ownerReferences"))
-    return Named(kind, meta)
+    api_version = content.get("apiVersion")
+    return Named(kind, meta, api_version if isinstance(api_version, str) else "")
 
 
 def _decoded(kind: str, form: Form, source: Source) -> Object:

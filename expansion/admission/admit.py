@@ -123,6 +123,8 @@ class Rules(Record, frozen=True):
         refusals += self.plugins.change(pod)
         refusals += () if by_operator else account_refusals(pod, namespace_of(pod), self.accounts)
         refusals += pod_defaults.set_runtime(pod, self.runtimes, known=bool(self.runtimes) or self.classes is not None)
+        # A simulation leaves out given pods with such a label.
+        refusals += map(validation.described, validation.errors_of_label(pod) if created or self.strict else ())
         if not refusals and self.strict:
             refusals = [*map(validation.described, validation.errors_of_pod(pod, created=created))] or [
                 *pod_defaults.unfounded_overhead(pod, self.runtimes)

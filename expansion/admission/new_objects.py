@@ -54,9 +54,11 @@ def admit_new_objects(expansion: Expansion, rest: Rest, place: Place | None = No
     accounts = service_accounts.known_accounts((*rest.others, *expansion.others)) if strict else {}
     rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict, accounts=accounts, plugins=expansion.admission_plugins)
     result = Admitted()
-    if not rules:
-        return result
     created = [each for each in expansion.objects if each["kind"] == "Pod" and not is_stored(each)]
+    if not rules:
+        errors = ((pod, error) for pod in created for error in validation.errors_of_label(pod))
+        result.refused += dict.fromkeys(_refused(origin_of(pod, expansion.origins), validation.described(error)) for pod, error in errors)
+        return result
     if strict or rules.plugins or rules.limits or rules.quotas or rules.runtimes:
         names = {full_name(each) for each in expansion.objects if each["kind"] == "Pod"}
         result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if full_name(each) not in names]

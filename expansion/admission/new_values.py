@@ -16,7 +16,9 @@ from kubeapi.decode import Json
 from kubeapi.gather import left_out, written_name
 from kubeapi.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
 from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.problem import Problem
+from kubeapi.versions import served_versions
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators.field import ErrorType, FieldError
 
@@ -25,6 +27,8 @@ _OF_PODS = ("affinity", "preemptionPolicy", "tolerations", "topologySpreadConstr
 _CONTAINERS, _PORTS = "containers", "ports"
 _MARKS = (*(f'"{each}"'.encode() for each in _OF_PODS), b'"hostPort"')
 """Fields of pods that are validated: quantities are validated when they are read."""
+_LABEL = f'"{POD_GROUP_LABEL}"'.encode(), b'"schedulingGroup"'
+"""Marks of pods that name their PodGroup in both ways."""
 _CACHED = 1024
 
 
@@ -74,6 +78,8 @@ def _errors_of_content(text: bytes, kubernetes: int) -> tuple[FieldError, ...]:
 
 def _errors_of_pod(text: decode.Text) -> tuple[FieldError, ...]:
     whole = bytes(text)
+    if all(mark in whole for mark in _LABEL) and (errors := tuple(validation.errors_of_label(content_of(text)))):
+        return errors
     if not any(mark in whole for mark in _MARKS):
         return ()
     try:
@@ -101,9 +107,11 @@ def _errors_of_fields(fields: tuple[tuple[str, bytes], ...]) -> tuple[FieldError
 
 def _is_of_value(error: FieldError, content: Json) -> bool:
     """Return whether an error is about *content*, and not about a field that is missing or another object."""
-    # Retired versions are read as the versions of Kubernetes that served them.
-    if error.type is ErrorType.NOT_FOUND or str(error.path) == "apiVersion":
+    if error.type is ErrorType.NOT_FOUND:
         return False
+    # Retired versions are read as the versions of Kubernetes that served them; a version that no Kubernetes has cannot be read.
+    if str(error.path) == "apiVersion":
+        return not served_versions.is_known(str(content.get("apiVersion")))
     if error.type is not ErrorType.REQUIRED:
         return True
     for part in error.path.parts:

@@ -10,13 +10,14 @@ from typing import Any
 from expansion.contents import Content, items
 from kubeapi import decode
 from kubeapi.decode import section
-from kubeapi.field_path import FieldPath
+from kubeapi.field_path import FieldPath, Key
+from kubeapi.pods import POD_GROUP_LABEL, group_in
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators import object_lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
 from validators.gates import ALL_ON, WITH_JOB, Gates
-from validators.rules import job_template_name
+from validators.rules import job_template_name, pod_group_label
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
@@ -106,6 +107,13 @@ def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError
     if created and isinstance(spec, dict) and not all(each.get("name") for each in items(spec, "volumes")):
         spec = _without_volumes(spec)
     yield from errors_of_spec(decode.ENCODER.encode(spec))
+
+
+def errors_of_label(pod: Content) -> Iterator[FieldError]:
+    """Yield the error of the label of a new pod that names another PodGroup than its ``schedulingGroup``: Muster's webhook refuses it."""
+    label = section(pod, "metadata", "labels").get(POD_GROUP_LABEL)
+    if isinstance(label, str):
+        yield from pod_group_label.differing(FieldPath("metadata", "labels", Key(POD_GROUP_LABEL)), label, group_in(pod))
 
 
 def described(error: FieldError) -> str:

@@ -57,6 +57,11 @@ def find(api_version: str, kind: str) -> ServedKind | None:
     return _KINDS.get((api_version, kind))
 
 
+def is_known(api_version: str) -> bool:
+    """Return whether the table has *api_version*, or its group belongs to another project, whose versions it need not have."""
+    return api_version in _FORMS or api_version.rpartition("/")[0] in FOREIGN
+
+
 def serves(group: str, kind: str) -> bool:
     """Return whether some version of *group* has *kind*."""
     return (group, kind) in _SERVING

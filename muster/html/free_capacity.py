@@ -48,7 +48,7 @@ def attempts(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, r
     waiting = {root for root, decision in latest.items() if decision.status in _TRIED}
     if not waiting:
         return
-    effective = apply_feature_gates(snapshot, options.gates, options.ignore)
+    effective = apply_feature_gates(snapshot, options.gates, options.ignored)
     entities = {entity.name: entity for entity in queued(effective, options)}
     for cycle in answer.cycles():
         table = _Table(snapshot)

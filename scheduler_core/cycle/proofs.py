@@ -27,7 +27,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
 
     If no proof can be written, the reason is given instead, as a ``ProofMissing``.  *decisions* are those of one cycle.
     """
-    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
+    snapshot = apply_feature_gates(snapshot, options.gates, options.ignored)
     for number, decision in enumerate(decisions):
         if decision.search.outcome == "infeasible":
             at_attempt = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options)).apply(snapshot)

@@ -30,7 +30,7 @@ from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
-from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.options import COMPLETE, OWN_GATE, PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import Plugins
@@ -76,12 +76,17 @@ class CycleOptions:
     @property
     def steps(self) -> int:
         """Return the search steps for a root; 0 if the strategy does not search."""
-        return self.budget if self.strategy == "complete" else 0
+        return self.budget if self.strategy == COMPLETE else 0
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """Return ``ignore``, with Muster's own scheduling gate unless pods are placed as by kube-scheduler, which waits for its removal."""
+        return self.ignore | {OWN_GATE} if self.strategy == COMPLETE else self.ignore
 
     @property
     def effective_placing(self) -> PlacingOptions:
         """Return ``placing``, with four statuses, sparing and the rank order if the strategy searches."""
-        if self.strategy != "complete":
+        if self.strategy != COMPLETE:
             return self.placing
         return dataclasses.replace(self.placing, four_statuses=True, sparing=True, rank_order=self.rank_order)
 
@@ -137,7 +142,7 @@ def run_and_apply(
 def _run_cycles(
     snapshot: ClusterSnapshot, options: CycleOptions, again: Callable[[Sequence[Decision]], bool], most: int
 ) -> tuple[Result, Callable[[], ClusterSnapshot]]:
-    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
+    snapshot = apply_feature_gates(snapshot, options.gates, options.ignored)
     problems = snapshot.problems
     all_decisions: list[Decision] = []
     for number in range(most):

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
-from kubeapi.pods import POD_GROUP_LABEL
+from kubeapi.pods import PLACEMENT_GATE, POD_GROUP_LABEL
 from kubeapi.problem import Problem, in_order
 from kubeapi.versions import served_versions
 from kubeapi.workloads import Workload
 from scheduler_core.causes.input_problems import FieldDropped, KindNotServed
 from scheduler_core.model.names import Name
-from scheduler_core.model.options import is_ignored
+from scheduler_core.model.options import OWN_GATE, is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
@@ -28,13 +28,20 @@ from validators.model.objects import Object, namespace_of
 from validators.object_lookup import KnownObjects
 
 _OTHERS = ("PriorityClass", "Node")
+_OWN_GATES = (PLACEMENT_GATE,)
 
 
 def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collection[str] = ()) -> ClusterSnapshot:
     """Return *snapshot* as in a cluster with *gates*; dropped fields and objects are listed in its problems.
 
-    Claims in the fields *ignore* that wait for their first consumer, and claims to devices there, require nothing.
+    Claims in the fields *ignore* that wait for their first consumer, and claims to devices there, require nothing.  If ``OWN_GATE`` is
+    among the fields, pods with no other scheduling gate than that of Muster have none.
     """
+    if OWN_GATE in ignore:
+        ignore = frozenset(ignore) - {OWN_GATE}
+        if any(pod.gates == _OWN_GATES for pod in snapshot.pods):
+            ungated = tuple(replaced(pod, gates=()) if pod.gates == _OWN_GATES else pod for pod in snapshot.pods)
+            snapshot = dataclasses.replace(snapshot, pods=ungated)
     if not snapshot.behavior.reads_policy_gate:
         gates = dataclasses.replace(gates, off=gates.off - {PREEMPTION_POLICY})
     if ignore and snapshot.nodes.storage is not None:

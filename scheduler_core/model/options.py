@@ -6,6 +6,8 @@ import dataclasses
 import re
 from collections.abc import Collection
 
+from kubeapi.pods import PLACEMENT_GATE
+
 _INDEX = re.compile(r"\[\d+\]")
 _DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}", re.ASCII)
@@ -14,6 +16,8 @@ _LONGEST_DOMAIN = 63
 GREEDY, COMPLETE = "greedy", "complete"
 STRATEGIES = (GREEDY, COMPLETE)
 """Strategies of placement: as kube-scheduler; with a search where greedy leaves pods without a node."""
+OWN_GATE = f"spec.schedulingGates[{PLACEMENT_GATE}]"
+"""Field that is ignored where pods are placed as by Muster, whose sidecar removes this gate in mode ungate."""
 ON, OFF = "on", "off"
 SWITCH = (ON, OFF)
 """Values of ``--rank-order``."""

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from kubeapi import content
+from kubeapi.pods import COSCHEDULING_LABEL, POD_GROUP_LABEL
 from scheduler_core.model import placement_options
 from scheduler_core.sidecar.writes import EvictionMethod
 from validators import rule_options
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
 EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER = "muster-explain", "X-Muster-Token"
 """Secret with the key ``token`` that the manifests mount, and the header with the token: the API server forwards no bearer tokens."""
-COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
-"""Label of the coscheduling plugin that names the PodGroup of a pod."""
 NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
 """Environment variable with the namespace of the lease, used without ``--lease``."""
 
@@ -141,7 +140,8 @@ class Settings:
         Option(
             "--labels/--no-labels",
             SWITCH,
-            f"Pods that name no group may name one by the label of the coscheduling plugin, {COSCHEDULING_LABEL}.",
+            f"Pods that name no group may name one by the label of the coscheduling plugin, {COSCHEDULING_LABEL}. The label {POD_GROUP_LABEL} "
+            "is read in any case.",
             "true",
         )
     )

@@ -4,8 +4,9 @@
 plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.
 
 The mark ``kubernetes`` names the versions of Kubernetes that a test needs: ``kubernetes(since="1.30")`` lets it run where the selected
-version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.  ``custom_resources("1.30")`` runs it also on 1.30
-without the built-in kinds, where groups are custom resources: ``plane.api`` writes them in that form.
+version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.
+``custom_resources("1.30")`` runs it also on 1.30 without the built-in kinds, where groups are custom resources: ``plane.api`` writes them in
+that form.
 """
 
 from __future__ import annotations

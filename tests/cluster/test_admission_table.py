@@ -33,7 +33,7 @@ def table():
 
 
 def asked():
-    """Yield each case that was asked of a live server with all gates on, and can be asked again."""
+    """Yield each case that was sent to a live server with all gates on, and can be sent again."""
     for case in table():
         repeatable = case["id"] not in NOT_STORABLE and WRITTEN_TO_ETCD not in case.get("note", "")
         if (case["layer"], case["verified"]) == ("validation", "live") and not case.get("gates") and repeatable:

@@ -121,7 +121,7 @@ def test_helm_installs_and_upgrades_the_definitions_and_removes_none(plane, tmp_
     shell = Shell(plane, tmp_path)
     told = shell.run(INSTALL)
     established(plane)
-    assert "custom resources of scheduling.muster.dev" in told
+    assert "PodGroup: custom resource of scheduling.muster.dev, defined by this release" in told
     created = plane.api.create(group("train"))
 
     older = [{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/priority"}]
@@ -157,13 +157,13 @@ def test_users_have_the_rights_that_they_have_for_the_built_in_kinds(both, tmp_p
 def test_where_the_built_in_kinds_are_served_no_definition_is_installed(both, tmp_path):
     shell = Shell(both, tmp_path)
     told = shell.run(INSTALL)
-    assert "the built-in kinds of scheduling.k8s.io" in told
+    assert "PodGroup: built-in kind of scheduling.k8s.io" in told
     assert [] == defined(both)
 
     shell.run(f"{UPGRADE} --set api=custom")
     established(both)
     told = shell.run(f"{UPGRADE} --set api=auto")
-    assert "Their definitions stay when this release is removed" in told
+    assert "The definitions of this release stay when it is removed" in told
     manifest = shell.run(f"helm get manifest muster --namespace {NAMESPACE}")
     assert len(KINDS) == manifest.count("kind: CustomResourceDefinition")
 
@@ -181,7 +181,7 @@ def test_definitions_of_somebody_else_are_left_alone_and_can_be_given_to_the_rel
     assert "invalid ownership metadata" in refused.stderr
     shell("helm uninstall muster --namespace muster-system")
     told = shell.run(INSTALL)
-    assert "whose definitions do not belong to this release" in told
+    assert "whose definition does not belong to this release" in told
 
     shell.run(adopt)
     shell.run(f"{UPGRADE} --force-conflicts")

@@ -1,4 +1,4 @@
-"""The admission table, asked of custom resources: the webhooks refuse what the API server refuses of the built-in kinds, at the same fields.
+"""The admission table with custom resources: the webhooks refuse what the API server refuses of the built-in kinds, at the same fields.
 
 ``ANSWERS`` lists the rows with another answer.
 """
@@ -63,7 +63,7 @@ class OfCustomResources(Installed):
         return not self.judges("default")
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["without the built-in kinds", "beside the built-in kinds"])
+@pytest.fixture(scope="module", params=[False, True], ids=["without the built-in kinds", "with the built-in kinds"])
 def plane(programs, request):
     if request.param and programs.minor() < kubernetes_releases.TODAY:
         pytest.skip("this version has no built-in kinds")

@@ -8,9 +8,10 @@ import pytest
 
 from apiserver.api import Api as Caller
 from apiserver.connect import find_connection
+from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.versions.api_versions import CUSTOM
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
-from scheduler_core.sidecar.client.requests import GATE, Paths
+from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
@@ -175,20 +176,20 @@ def test_the_longest_message_is_reported_as_an_event(writing, api, namespace):
 
 def test_a_gated_pod_is_pinned_annotated_and_ungated_in_one_write(writing, api, namespace, nodes):
     nodes(node("n1"))
-    gates = [{"name": GATE}, {"name": "example.com/other"}]
+    gates = [{"name": PLACEMENT_GATE}, {"name": "example.com/other"}]
     target = ref(api.create(pod("a", namespace, spec={"schedulingGates": gates, "nodeSelector": {"x": "y"}})))
 
     assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
     result = api.get("Pod", "a", namespace)
     assert [{"name": "example.com/other"}] == result["spec"]["schedulingGates"]
     assert {"x": "y", "kubernetes.io/hostname": "n1"} == result["spec"]["nodeSelector"]
-    assert "n1" == result["metadata"]["annotations"][GATE]
+    assert "n1" == result["metadata"]["annotations"][PLACEMENT_GATE]
     assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
 
 
 def test_the_last_gate_is_removed(writing, api, namespace, nodes):
     nodes(node("n1"))
-    target = ref(api.create(pod("a", namespace, spec={"schedulingGates": [{"name": GATE}]})))
+    target = ref(api.create(pod("a", namespace, spec={"schedulingGates": [{"name": PLACEMENT_GATE}]})))
 
     assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
     assert not api.get("Pod", "a", namespace)["spec"].get("schedulingGates")

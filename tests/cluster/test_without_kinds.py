@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kubeapi.versions import kubernetes_releases
 from tests.cluster.control_plane import LIVE, ControlPlane
 from tests.cluster.installed import Installed, muster
 from tests.cluster.kubelet import node
@@ -40,8 +39,6 @@ def test_kinds_that_are_not_served_are_passed_over(plane, nodes):
 
 
 def test_on_a_cluster_without_the_kinds_the_server_is_ready_and_waits_for_them(plane, tmp_path):
-    if plane.programs.minor() < kubernetes_releases.OLDEST:
-        pytest.skip("the webhooks do not mirror this version")
     created = Installed(plane, tmp_path)
     created.apply()
     created.start()

@@ -412,7 +412,7 @@ def test_an_older_kubernetes_is_refused():
     assert "requires kubeVersion: >=1.30.0-0" in rendered.template("--kube-version", "1.29.9").stderr
 
 
-BUILT_IN = "scheduling.k8s.io/v1beta1/PodGroup"
+BUILT_IN = ("scheduling.k8s.io/v1beta1/Workload", "scheduling.k8s.io/v1beta1/PodGroup", "scheduling.k8s.io/v1alpha3/CompositePodGroup")
 CUSTOM = "scheduling.muster.dev/v1beta1/PodGroup"
 
 
@@ -420,12 +420,14 @@ CUSTOM = "scheduling.muster.dev/v1beta1/PodGroup"
     ("api", "served", "want"),
     [
         pytest.param("auto", [], True, id="nothing is known of the cluster"),
-        pytest.param("auto", [BUILT_IN], False, id="the built-in kinds are served"),
-        pytest.param("auto", ["scheduling.k8s.io/v1alpha3/PodGroup"], False, id="in another version"),
+        pytest.param("auto", BUILT_IN, False, id="the built-in kinds are served"),
+        pytest.param("auto", [each.replace("beta1", "alpha3") for each in BUILT_IN], False, id="in another version"),
+        pytest.param("auto", BUILT_IN[:2], True, id="CompositePodGroup is not served"),
+        pytest.param("auto", BUILT_IN[1:], True, id="Workload is not served"),
         pytest.param("auto", ["scheduling.k8s.io/v1/PriorityClass"], True, id="only classes are served"),
         pytest.param("auto", [CUSTOM], True, id="custom resources are served"),
-        pytest.param("auto", [BUILT_IN, CUSTOM], True, id="a cluster in migration keeps its definitions"),
-        pytest.param("custom", [BUILT_IN], True, id="custom"),
+        pytest.param("auto", [*BUILT_IN, CUSTOM], True, id="a cluster in migration keeps its definitions"),
+        pytest.param("custom", BUILT_IN, True, id="custom"),
         pytest.param("kubernetes", [], False, id="kubernetes"),
     ],
 )

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.versions.served_versions import resources
 from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar.building.builder import LEVELS
 from scheduler_core.sidecar.cache.informers import WATCHED
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
@@ -166,7 +166,7 @@ def test_only_the_sidecar_may_mark_pods():
     account = UNGATE["subjects"][0]
 
     assert f'request.userInfo.username != "system:serviceaccount:{account["namespace"]}:{account["name"]}"' == condition["expression"]
-    assert all(GATE in each["expression"] for each in POLICY["spec"]["variables"])
+    assert all(PLACEMENT_GATE in each["expression"] for each in POLICY["spec"]["variables"])
     assert (POLICY["metadata"]["name"], ["Deny"]) == (POLICY_BINDING["spec"]["policyName"], POLICY_BINDING["spec"]["validationActions"])
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from kubeapi.groups import PodGroup, PodGroupSpec
+import pytest
+
+from kubeapi.groups import CompositePodGroup, PodGroup, PodGroupSpec
 from kubeapi.meta import ObjectMeta
 from kubeapi.pods import PodSchedulingGroup
 from kubeapi.priority import PriorityClass
+from validators.hierarchy.tree import GroupTree
+from validators.lint.object_index import IndexLookup, ObjectIndex
+from validators.model.objects import Named
 from validators.model.views import Job, JobSpec, Pod, PodSpec, PodTemplateSpec
 from validators.object_lookup import NOTHING, KnownObjects
 
@@ -37,6 +42,34 @@ def test_of_two_objects_of_one_name_the_first_counts() -> None:
     first, second = PriorityClass(ObjectMeta(name="a"), 1), PriorityClass(ObjectMeta(name="a"), 2)
 
     assert first is KnownObjects([first, second], complete=True).get("PriorityClass", "anywhere", "a")
+
+
+def _of(api_version: str, name: str = "a") -> PodGroup:
+    return PodGroup(ObjectMeta(name=name), api_version=api_version)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_of_two_api_groups_the_built_in_object_counts(order: tuple[int, ...]) -> None:
+    builtin = _of("scheduling.k8s.io/v1beta1")
+    listed = [_of("scheduling.muster.dev/v1beta1"), builtin, Named("PodGroup", ObjectMeta(name="a"), "scheduling.muster.dev/v1beta1")]
+    index = ObjectIndex[int]()
+    for number, place in enumerate(order):
+        index.append(number, listed[place])
+
+    assert builtin is KnownObjects([listed[each] for each in order], complete=True).get("PodGroup", "default", "a")
+    assert builtin is IndexLookup(index).get("PodGroup", "default", "a")
+
+
+def test_the_children_of_a_composite_are_below_the_one_that_counts() -> None:
+    custom, builtin = (
+        CompositePodGroup(ObjectMeta(name="root"), api_version=f"{each}/v1alpha3")
+        for each in ("scheduling.muster.dev", "scheduling.k8s.io")
+    )
+    child = PodGroup(ObjectMeta(name="g"), PodGroupSpec(parent_composite_pod_group_name="root"))
+    parent = GroupTree.build([custom, builtin, child]).node(child).parent
+
+    assert parent is not None
+    assert builtin is parent.group
 
 
 def test_the_systems_own_classes_always_exist() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import PROTECTION_FINALIZERS
+from kubeapi.versions import served_versions
 from tests import builders
 from validators import pipeline
 from validators.object_lookup import NOTHING, KnownObjects
@@ -172,6 +173,23 @@ def test_an_unknown_kind_is_let_through_with_a_warning(path: Any) -> None:
 
     assert verdict.allowed
     assert "Deployment.apps" in verdict.warnings[0]
+
+
+@pytest.mark.parametrize("version", ["scheduling.muster.dev/v1", "scheduling.k8s.io/v9"])
+def test_an_unknown_version_is_let_through_unchanged_with_a_warning(version: str) -> None:
+    known = served_versions.current("PodGroup", version.partition("/")[0])
+    for answer in (admit.mutate, admit.admit):
+        verdict = answer(request(group() | {"apiVersion": version}), EMPTY, Settings(), Finalizers.ALL)
+
+        assert (verdict.allowed, verdict.patch) == (True, ())
+        assert all(each.name in verdict.warnings[0] for each in known)
+        assert len(verdict.warnings) == 1
+
+
+def test_of_another_project_every_version_is_known() -> None:
+    verdict = admit.validate(request({"apiVersion": "jobset.x-k8s.io/v9", "kind": "JobSet", "metadata": {"name": "a"}}), EMPTY, Settings())
+
+    assert verdict.warnings == ()
 
 
 def test_a_class_is_checked_before_the_plugin_speaks() -> None:

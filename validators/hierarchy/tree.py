@@ -13,7 +13,7 @@ from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.workloads import Workload
 from validators.model.objects import namespace_of
 from validators.model.templates import TemplatesByName
-from validators.object_lookup import Lookup
+from validators.object_lookup import Lookup, group_rank
 
 _MAX_ANCESTORS = 64
 """Limit of parents that are looked up: far more than the four levels that a tree may have."""
@@ -73,12 +73,14 @@ class GroupTree:
 
     @classmethod
     def build(cls, groups: Iterable[Group]) -> GroupTree:
-        """Return the trees of *groups*.  If two composites have the same name, the first one is the parent of their children."""
+        """Return the trees of *groups*.  If two composites have the same name, the one that counts is the parent of their children."""
         nodes = [GroupNode(group) for group in groups]
         composites: dict[tuple[str, str], GroupNode] = {}
         for node in nodes:
             if isinstance(node.group, CompositePodGroup):
-                composites.setdefault(_name(node.group), node)
+                before = composites.setdefault(_name(node.group), node)
+                if group_rank(node.group) < group_rank(before.group):
+                    composites[_name(node.group)] = node
         for node in nodes:
             parent = node.group.spec.parent_composite_pod_group_name
             if parent is not None:

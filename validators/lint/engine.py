@@ -23,7 +23,7 @@ from validators.lint.finding import UNREADABLE, Finding, Report, Summary
 from validators.lint.object_index import Connected, P
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import Templates
-from validators.object_lookup import Lookup
+from validators.object_lookup import Lookup, group_rank
 from validators.rules.base import About, Profile, Settings, Severity
 from validators.whole_documents import BUILT_IN_RULE, PROJECT_RULE
 
@@ -107,10 +107,10 @@ def known_objects(manifests: Iterable[Manifest], examination: Examination) -> It
                 yield item
 
 
-def is_replaced(known: Object, is_validated: Callable[[str, str, str], bool]) -> bool:
-    """Return whether an object that is only looked up is not used, because one of its kind, namespace and name *is_validated*."""
+def is_replaced(known: Object, is_validated: Callable[[str, str, str, int], bool]) -> bool:
+    """Return whether an object that is only looked up is not used, because one of its kind, namespace, name and API group *is_validated*."""
     # An object without a name replaces nothing: generateName creates a new object each time.
-    return bool(known.metadata.name) and is_validated(known.kind, namespace_of(known), known.metadata.name)
+    return bool(known.metadata.name) and is_validated(known.kind, namespace_of(known), known.metadata.name, group_rank(known))
 
 
 def report_on(examination: Examination, files: tuple[str, ...], settings: Settings) -> Report:

@@ -16,6 +16,7 @@ from validators.lint.examination import findings_of
 from validators.lint.finding import Report, file_order
 from validators.lint.object_index import IndexLookup, ObjectIndex
 from validators.model.objects import Object, namespace_of
+from validators.object_lookup import group_rank
 from validators.rules.base import Settings
 
 
@@ -66,7 +67,7 @@ def run(
 
 def _index(known: Sequence[Object], validated: Sequence[Object]) -> ObjectIndex[int]:
     """Return all objects, by their numbers; those that are only looked up are before the *validated* ones."""
-    names = {(each.kind, namespace_of(each), each.metadata.name) for each in validated}
+    names = {(each.kind, namespace_of(each), each.metadata.name, group_rank(each)) for each in validated}
     index = ObjectIndex[int]()
     for number, item in enumerate((*known, *validated), -len(known)):
         if number >= 0 or not engine.is_replaced(item, lambda *name: name in names):

@@ -15,7 +15,7 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.hierarchy.tree import GroupTree
 from validators.model.objects import Object, namespace_of
-from validators.object_lookup import references_to_groups
+from validators.object_lookup import counting, references_to_groups
 
 Place = tuple[bytes, int]
 """Sort key of an object: its file, and its number in the file."""
@@ -90,8 +90,8 @@ class IndexLookup(Generic[P]):
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
         listed = self.read(("name", kind, "" if kind in CLUSTER_SCOPED else namespace, name))
-        if listed:
-            return listed[0][1]
+        if (item := counting(each for _, each in listed)) is not None:
+            return item
         return SYSTEM_CLASSES.get(name) if kind == "PriorityClass" else None
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:

@@ -36,7 +36,7 @@ from validators.lint.object_columns import (
 from validators.lint.object_index import Connected
 from validators.model.controllers import Controller
 from validators.model.objects import KINDS, Object, namespace_of
-from validators.object_lookup import references_to_groups
+from validators.object_lookup import counting, group_rank, references_to_groups
 
 _KINDS = tuple(KINDS)
 _HASH = 2**HASH_BITS - 1
@@ -100,9 +100,9 @@ class StoredObjects:
         """Return an object that is to be validated."""
         return Pending(self.object(number), FORMS[self._columns.form[number] - 1])
 
-    def has(self, kind: str, namespace: str, name: str) -> bool:
-        """Return whether there is an object of that name."""
-        return any(True for _ in self.named(kind, namespace, name))
+    def has(self, kind: str, namespace: str, name: str, rank: int) -> bool:
+        """Return whether there is an object of that name and of the API group of that ``group_rank``."""
+        return any(group_rank(self.object(number)) == rank for number in self.named(kind, namespace, name))
 
     def connected(self, place: int, group: Group) -> Connected[int]:
         """Return the groups that are connected with the group of that number.  Many of one name are; they are read once in a row."""
@@ -175,8 +175,7 @@ class StoredObjects:
         except KeyError:
             if len(self._got) > _CACHED_RESULTS:
                 self._forget()
-            number = next(self.named(kind, "" if kind in CLUSTER_SCOPED else namespace, name), None)
-            item = None if number is None else self.object(number)
+            item = counting(map(self.object, self.named(kind, "" if kind in CLUSTER_SCOPED else namespace, name)))
             if item is None and kind == "PriorityClass":
                 item = SYSTEM_CLASSES.get(name)
             self._got[key] = item

@@ -20,6 +20,7 @@ from validators.lint.examination import Examination, findings_of
 from validators.lint.finding import Finding, file_order
 from validators.lint.object_index import Key, ObjectIndex, Place, RecordingLookup
 from validators.model.objects import Object, namespace_of
+from validators.object_lookup import counting
 from validators.rules.base import Settings
 
 
@@ -95,10 +96,11 @@ class Workspace:
         return engine.report_on(results, (file,), self._settings).findings
 
     def named(self, kind: str, namespace: str, name: str) -> Document | None:
-        """Return the first document with an object of that name."""
+        """Return the document with the object of that name: the first one with the object that counts."""
         lookup = RecordingLookup(self._index)
         listed = lookup.read(("name", kind, namespace, name))
-        return self._document_at(listed[0][0]) if listed else None
+        chosen = counting(item for _, item in listed)
+        return next((self._document_at(place) for place, item in listed if item is chosen), None)
 
     def objects(self, kind: str) -> list[Object]:
         """Return the objects of a kind, in order of their files; also those of which only the name can be read."""

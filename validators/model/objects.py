@@ -30,6 +30,7 @@ class Named(Struct, frozen=True, gc=False):
 
     kind: str
     metadata: ObjectMeta = ObjectMeta()
+    api_version: str = ""
 
 
 Object = (

@@ -181,6 +181,11 @@ def json_schema(kind: str) -> dict[str, Any]:
     result["properties"]["apiVersion"] = {"enum": versions}
     result["properties"]["kind"] = {"const": kind}
     result["required"] = ["apiVersion", "kind", *result.get("required", ())]
+    custom = [each for each in versions if served_versions.form_of(each).custom]
+    if kind == "PodGroup" and custom:
+        # The name of a custom resource is the value of a label.
+        of_custom = {"properties": {"apiVersion": {"enum": custom}}, "required": ["apiVersion"]}
+        result |= {"if": of_custom, "then": {"properties": {"metadata": {"properties": {"name": _SHORT}}}}}
     waiting: list[tuple[dict[str, Any], tuple[str, ...]]] = [(result, ())]
     described: set[str] = set()
     while waiting:

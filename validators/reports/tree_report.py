@@ -19,7 +19,7 @@ from validators.model.controllers import Controller
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
 from validators.model.views import Job, JobSet, Pod
-from validators.object_lookup import references_to_groups
+from validators.object_lookup import api_group_of, group_rank, references_to_groups
 from validators.reports import counts
 from validators.reports.escape import printable
 from validators.reports.json_report import finding_as_json
@@ -128,7 +128,7 @@ class _Builder:
         self._findings: dict[tuple[str, int | None], list[Finding]] = {}
         for each in report.findings:
             self._findings.setdefault((each.file, each.index), []).append(each)
-        self._workloads: list[Branch] = []
+        self._workloads: list[tuple[Workload, Branch]] = []
         self._groups: list[tuple[PodGroup | CompositePodGroup, Branch]] = []
         self._pods: dict[tuple[str, str], list[Branch]] = {}
         """Pods and Jobs by namespace and name of their PodGroup."""
@@ -143,7 +143,7 @@ class _Builder:
         if isinstance(item, Workload):
             self._take_findings(branch, document)
             self._add_templates(branch, document, item.spec)
-            self._workloads.append(branch)
+            self._workloads.append((item, branch))
         elif isinstance(item, (PodGroup, CompositePodGroup)):
             self._take_findings(branch, document)
             self._groups.append((item, branch))
@@ -160,8 +160,10 @@ class _Builder:
 
     def forest(self) -> Forest:
         """Return the trees: Workloads, then groups, then what cannot be read; each by name."""
+        _note_api_groups([*self._workloads, *self._groups])
         branches = {id(group): branch for group, branch in self._groups}
-        tree = GroupTree.build(group for group, _ in self._groups)
+        # Of PodGroups of one name, the pods are below the one that counts.
+        tree = GroupTree.build(group for group, _ in sorted(self._groups, key=lambda each: group_rank(each[0])))
         roots = []
         for node in tree.nodes:
             branch = branches[id(node.group)]
@@ -172,7 +174,7 @@ class _Builder:
                 branch.notes += _root_notes(node)
                 roots.append(branch)
         lonely = [branch for listed in self._pods.values() for branch in listed]
-        ordered = [*_by_name(self._workloads), *_by_name(roots), *_by_name(lonely), *_by_name(self._unreadable)]
+        ordered = [*_by_name(branch for _, branch in self._workloads), *_by_name(roots), *_by_name(lonely), *_by_name(self._unreadable)]
         others = sorted((each for listed in self._findings.values() for each in listed), key=lambda each: each.order)
         return Forest(tuple(ordered), tuple(others), self._report)
 
@@ -219,6 +221,20 @@ def _notes(item: Object | None) -> list[str]:
         parallelism = item.spec.parallelism
         return [counts.counted(1 if parallelism is None else parallelism, "pod")]
     return []
+
+
+def _note_api_groups(branches: Iterable[tuple[Workload | PodGroup | CompositePodGroup, Branch]]) -> None:
+    """Note the API group of objects whose kind and name exist in several API groups, and which object counts."""
+    named: dict[tuple[str, str, str], list[tuple[int, str, Branch]]] = {}
+    for item, branch in branches:
+        if item.metadata.name:
+            entry = group_rank(item), api_group_of(item) or "", branch
+            named.setdefault((item.kind, namespace_of(item), item.metadata.name), []).append(entry)
+    for listed in named.values():
+        first = min(rank for rank, *_ in listed)
+        if any(rank != first for rank, *_ in listed):
+            for rank, group, branch in listed:
+                branch.notes.insert(0, group if rank == first else f"{group} (ignored)")
 
 
 def _shape(shape: LeafShape | CompositeShape) -> list[str]:

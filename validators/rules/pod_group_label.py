@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from kubeapi.pods import POD_GROUP_LABEL
 from validators import field
 from validators.field import FieldError
@@ -15,8 +16,7 @@ from validators.rules.base import CREATE_AND_UPDATE, POD_TEMPLATES, Context, Exa
 def check(context: Context) -> Iterator[FieldError]:
     """Yield an error at the label of a pod or pod template; an empty label names no group."""
     for pods in context.pods:
-        if (label := (pods.labels or {}).get(POD_GROUP_LABEL)) and label != pods.group:
-            yield field.invalid(pods.label_path, label, f"must be {pods.group!r}, the name in schedulingGroup.podGroupName")
+        yield from differing(pods.label_path, (pods.labels or {}).get(POD_GROUP_LABEL), pods.group)
     new, old = context.new, context.old
     if not isinstance(new, Pod) or not isinstance(old, Pod) or new.group == old.group:
         return
@@ -24,6 +24,12 @@ def check(context: Context) -> Iterator[FieldError]:
         (pods,) = pods_of(new)
         label = (new.metadata.labels or {}).get(POD_GROUP_LABEL)
         yield field.invalid(pods.label_path, label, f"must stay {old.group!r}: the pod is a member of this PodGroup")
+
+
+def differing(path: FieldPath, label: str | None, group: str) -> Iterator[FieldError]:
+    """Yield the error of the label at *path* of a pod in *group*, if it names another group."""
+    if label and label != group:
+        yield field.invalid(path, label, f"must be {group!r}, the name in schedulingGroup.podGroupName")
 
 
 _POD = """\

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec
 
 from kubeapi import decode
 from kubeapi.groups import PROTECTION_FINALIZERS
+from kubeapi.versions import served_versions
 from validators import document_head, pipeline
 from validators.defaults import fill
 from validators.field import FieldError
@@ -71,7 +72,9 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings, poli
         settings=settings,
         lookup=lookup,
     )
-    return _verdict(request, violations, settings, policy)
+    verdict = _verdict(request, violations, settings, policy)
+    unknown = _unknown_version(request)
+    return dataclasses.replace(verdict, warnings=(*unknown, *verdict.warnings)) if unknown else verdict
 
 
 @_readable_or_bad
@@ -88,9 +91,10 @@ def mutate(
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
         return Verdict(allowed=True)
     settings = settings.for_form(request.form)
-    if request.kind not in _COMPLETED:
+    unknown = _unknown_version(request)
+    if unknown or request.kind not in _COMPLETED:
         _readable(request, request.new)
-        return _ALLOWED
+        return Verdict(allowed=True, warnings=unknown)
     before = decode.parse(request.new)
     old = decode.parse(request.old) if request.old is not None else None
     if not _readable(request, before) or (old is not None and not _readable(request, old)):
@@ -128,18 +132,28 @@ def admit(
     return dataclasses.replace(
         validated,
         patch=mutated.patch if validated.allowed else (),
-        warnings=(*mutated.warnings, *validated.warnings),
+        warnings=tuple(dict.fromkeys((*mutated.warnings, *validated.warnings))),
         rules=tuple(sorted({*mutated.rules, *validated.rules})),
         unenforced=(*mutated.unenforced, *validated.unenforced),
         unenforced_rules=tuple(sorted({*mutated.unenforced_rules, *validated.unenforced_rules})),
     )
 
 
+def _subject(request: AdmissionRequest) -> str:
+    return f"{request.kind}.{request.group}" if request.group else request.kind
+
+
 def _without_rules(request: AdmissionRequest) -> Verdict:
-    subject = f"{request.kind}.{request.group}" if request.group else request.kind
-    return Verdict(
-        allowed=True, warnings=(f"muster has no rules for {subject}: it is allowed unchecked; remove it from the webhook configuration",)
-    )
+    warning = f"muster has no rules for {_subject(request)}: it is allowed unchecked; remove it from the webhook configuration"
+    return Verdict(allowed=True, warnings=(warning,))
+
+
+def _unknown_version(request: AdmissionRequest) -> tuple[str, ...]:
+    """Return the warning about a version of a group that is not known; objects of such a version are validated, and not changed."""
+    if served_versions.is_known(request.api_version):
+        return ()
+    versions = " or ".join(row.name for row in served_versions.current(request.kind, request.group))
+    return (f"muster does not know version {request.version} of {_subject(request)}, and does not complete the object; use {versions}",)
 
 
 def _readable(request: AdmissionRequest, content: decode.Source) -> bool:

@@ -186,26 +186,68 @@ kinds: custom resources have the rules of 1.37.
 1.{{ lt $minor 35 | ternary 37 (min 38 $minor) }}
 {{- end }}
 
+{{/* Kinds that both API groups have. */}}
+{{- define "muster.kinds" -}}
+{{ list "Workload" "PodGroup" "CompositePodGroup" | toJson }}
+{{- end }}
+
+{{/* Those of the kinds that the API server serves in a group, in JSON: of the root and the group. */}}
+{{- define "muster.served" -}}
+{{- $served := .root.Capabilities.APIVersions -}}
+{{- $group := .group -}}
+{{- $found := list -}}
+{{- range $kind := include "muster.kinds" . | fromJsonArray -}}
+{{- if or ($served.Has (printf "%s/v1beta1/%s" $group $kind)) ($served.Has (printf "%s/v1alpha3/%s" $group $kind)) -}}
+{{- $found = append $found $kind -}}
+{{- end -}}
+{{- end -}}
+{{- $found | toJson -}}
+{{- end }}
+
 {{/*
-The API that pods are scheduled by: custom, whose definitions are objects of this release; kubernetes, the built-in kinds; or existing, custom
-resources that were defined otherwise. With api: auto, definitions of this release stay in it after an upgrade of Kubernetes. Without a
-cluster, as in `helm template`, --api-versions tells what is served; if it tells nothing the definitions are included.
+The kinds whose definitions are objects of this release ("own"), and those with a definition of something else ("foreign"), in JSON. With
+api: auto, definitions are needed if a built-in kind is not served, because a tree can need all three, and if a definition exists: those of
+this release stay in it after an upgrade of Kubernetes. Without a cluster, as in `helm template`, --api-versions lists what is served; without
+that option the definitions are included.
+*/}}
+{{- define "muster.definitions" -}}
+{{- $api := .Values.api | default "auto" -}}
+{{- $kinds := include "muster.kinds" . | fromJsonArray -}}
+{{- $builtIn := include "muster.served" (dict "root" . "group" "scheduling.k8s.io") | fromJsonArray -}}
+{{- $needed := or (lt (len $builtIn) (len $kinds)) (include "muster.served" (dict "root" . "group" "scheduling.muster.dev") | ne "[]") -}}
+{{- $own := list -}}
+{{- $foreign := list -}}
+{{- range $kind := $kinds -}}
+{{- $definition := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%ss.scheduling.muster.dev" (lower $kind)) -}}
+{{- $annotations := ($definition.metadata | default dict).annotations | default dict -}}
+{{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") -}}
+{{- if and $definition (ne $owner (printf "%s/%s" $.Release.Namespace $.Release.Name)) -}}
+{{- $foreign = append $foreign $kind -}}
+{{- else -}}
+{{- $own = append $own $kind -}}
+{{- end -}}
+{{- $needed = or $needed (not (empty $definition)) -}}
+{{- end -}}
+{{- if eq $api "custom" -}}
+{{- $own = $kinds -}}
+{{- $foreign = list -}}
+{{- else if or (eq $api "kubernetes") (not $needed) -}}
+{{- $own = list -}}
+{{- end -}}
+{{- dict "own" $own "foreign" $foreign | toJson -}}
+{{- end }}
+
+{{/*
+The API that pods are scheduled by: custom, if a definition is an object of this release; kubernetes, the built-in kinds; or existing, custom
+resources that were all defined otherwise.
 */}}
 {{- define "muster.api" -}}
 {{- $api := .Values.api | default "auto" -}}
 {{- if ne $api "auto" -}}
 {{- $api -}}
 {{- else -}}
-{{- $served := .Capabilities.APIVersions -}}
-{{- $builtIn := or ($served.Has "scheduling.k8s.io/v1beta1/PodGroup") ($served.Has "scheduling.k8s.io/v1alpha3/PodGroup") -}}
-{{- $definition := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "podgroups.scheduling.muster.dev" -}}
-{{- $annotations := ($definition.metadata | default dict).annotations | default dict -}}
-{{- if $definition -}}
-{{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") -}}
-{{- $owner | eq (printf "%s/%s" .Release.Namespace .Release.Name) | ternary "custom" "existing" -}}
-{{- else -}}
-{{- and $builtIn (not ($served.Has "scheduling.muster.dev/v1beta1/PodGroup")) | ternary "kubernetes" "custom" -}}
-{{- end -}}
+{{- $definitions := include "muster.definitions" . | fromJson -}}
+{{- if $definitions.own }}custom{{ else if $definitions.foreign }}existing{{ else }}kubernetes{{ end -}}
 {{- end -}}
 {{- end }}
 

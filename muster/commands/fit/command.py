@@ -112,6 +112,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
     Pods are changed as the API server admits them (default PriorityClass, LimitRanges, RuntimeClasses). If a LimitRange or a
     ResourceQuota of the cluster would refuse them, that is the reason why they do not fit.
 
+    A pod whose only scheduling gate is muster.dev/placement is judged as one without gates: Muster's sidecar removes this gate in mode
+    ungate. With --strategy greedy the gate is an obstacle, as for kube-scheduler.
+
     Exit status: 0 everything at PATH fits, 1 it fits only after evictions, does not fit, or is undecided, 2 nothing at PATH could
     be judged, a part of it was skipped (the verdict is about the rest), a file or an object of the cluster could not be read, or the
     command line is wrong.

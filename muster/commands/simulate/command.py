@@ -106,6 +106,9 @@ def simulate(
     are replaced by the groups and pods that they create. An object of another kind that creates pods is skipped and reported.
     New groups and pods with a value that the API server refuses are left out and reported, for the reason of muster fit.
 
+    A pod whose only scheduling gate is muster.dev/placement is placed as one without gates: Muster's sidecar removes this gate in mode
+    ungate. With --strategy greedy the pod waits, as with kube-scheduler.
+
     With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
     of the command line in camel case (addNodes, schedulerName), and override them.
 

@@ -95,7 +95,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     else:
         answer = replaced(answer, unread=tuple(dict.fromkeys(inputs.unread)))
     if request.fragmentation:
-        answer = replaced(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
+        answer = replaced(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignored), cycle.ignore))
     return answer, snapshot
 
 

@@ -1,4 +1,4 @@
-"""The feature gates of groups, topologies and trees are on in the API server, or Muster was told that they are off."""
+"""The feature gates of groups, topologies and trees are on in the API server, or off in the settings of Muster."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
 from kubeapi.meta import replaced
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.node_store import NodeChange
 from scheduler_core.loading.build_pod_records import record_of
@@ -31,7 +32,6 @@ from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_hostname
 from scheduler_core.sidecar.cache.shape_cache import ShapeCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
-from scheduler_core.sidecar.client.requests import GATE
 
 
 class NodeUsage:
@@ -296,4 +296,4 @@ class NodeUsage:
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
         shape = self._shapes.get(parsed_pod.form, scored_images(parsed_pod.images, nodes), nodes)
         record = pod.with_assumed(record_of(parsed_pod, shape, rank, node=node, nominated=nominated))
-        return replaced(record, gates=()) if self._ungates and parsed_pod.gates == (GATE,) else record
+        return replaced(record, gates=()) if self._ungates and parsed_pod.gates == (PLACEMENT_GATE,) else record

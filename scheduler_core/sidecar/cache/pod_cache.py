@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi.gather import Name
 from kubeapi.meta import replaced
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED, ParsedPod
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Condition, Ref
 
 SCHEDULED = "PodScheduled"
@@ -68,7 +68,7 @@ class LivePod:
     @property
     def gated_by_us(self) -> bool:
         """Return whether our scheduling gate is its only one."""
-        return self.parsed_pod.gates == (GATE,)
+        return self.parsed_pod.gates == (PLACEMENT_GATE,)
 
     @property
     def nominated(self) -> str:

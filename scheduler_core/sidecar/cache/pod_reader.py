@@ -10,7 +10,7 @@ import msgspec
 from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.meta import Struct
-from kubeapi.pods import Pod
+from kubeapi.pods import PLACEMENT_GATE, Pod
 from scheduler_core.loading.parsed_pod_specs import ParsedPodSpec
 from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.read_objects import name_in, typed
@@ -19,7 +19,6 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, Ended, LivePod
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Condition
 
 
@@ -61,7 +60,7 @@ class PodReader:
         if (parsed_pod := self._reader.parsed_pod(name, pod)) is None:
             ran = pod.spec.node_name and not _is_rejected(raw_object)
             return Ended("/".join(name), self._reader.group(pod) if ran else "")
-        pinned_node = "" if GATE in parsed_pod.gates else (pod.metadata.annotations or {}).get(GATE, "")
+        pinned_node = "" if PLACEMENT_GATE in parsed_pod.gates else (pod.metadata.annotations or {}).get(PLACEMENT_GATE, "")
         parsed_pod, names_extended = self._with_claims(parsed_pod, volumes, shared), pod.status.extended_resource_claim_status is not None
         return LivePod("/".join(name), stamp, parsed_pod, pinned_node, self._pod_scheduled(pod), names_extended)
 

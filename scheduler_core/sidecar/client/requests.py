@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.versions import served_versions
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.writes import (
@@ -33,9 +34,6 @@ JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-
-GATE = "muster.dev/placement"
-"""Name of the scheduling gate that we remove, and of the annotation with the node that an ungated pod is pinned to."""
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Annotation of a claim: node for which its provisioner creates a volume."""
@@ -103,14 +101,14 @@ def bind(write: Bind, paths: Paths) -> ApiRequest:
 def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> ApiRequest | None:
     """Return the request that pins, annotates and ungates the pod *content*; None if our gate is already removed."""
     spec, metadata = content.get("spec") or {}, content.get("metadata") or {}
-    gates = [each for each in spec.get("schedulingGates") or () if each.get("name") != GATE]
+    gates = [each for each in spec.get("schedulingGates") or () if each.get("name") != PLACEMENT_GATE]
     if len(gates) == len(spec.get("schedulingGates") or ()):
         return None
     body = {
         "metadata": {
             "uid": write.pod.uid,
             "resourceVersion": metadata.get("resourceVersion"),
-            "annotations": {GATE: write.node},
+            "annotations": {PLACEMENT_GATE: write.node},
         },
         "spec": {"nodeSelector": {HOSTNAME: write.hostname}, "schedulingGates": gates or None},
     }

@@ -24,7 +24,7 @@ from apiserver.connection import Connection
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
-from kubeapi.pods import DEFAULT_SCHEDULER
+from kubeapi.pods import COSCHEDULING_LABEL, DEFAULT_SCHEDULER
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior, behavior_of
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
@@ -47,7 +47,7 @@ from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_p
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
 from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
-from scheduler_core.sidecar.settings import COSCHEDULING_LABEL, Mode, Settings
+from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.wording.problem_words import problem_words
 from validators.gates import GateError

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.workloads import MAX_DEPTH
 from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.names import Name as Root
@@ -19,7 +20,6 @@ from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_hostname
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Ref
 
 
@@ -40,7 +40,7 @@ class OurPods:
 
     def placed_by_ungating(self, pod: LivePod) -> bool:
         """Return whether the pod is placed by removing our gate."""
-        return self.ungates and GATE in pod.parsed_pod.gates
+        return self.ungates and PLACEMENT_GATE in pod.parsed_pod.gates
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def _was_scheduled(live: LiveGroup) -> bool:
 
 def _is_bound(pod: LivePod) -> bool:
     """Return whether the pod is certainly bound: the watch shows it or the API server has confirmed it."""
-    return bool(pod.parsed_pod.node) or (pod.acknowledged and GATE not in pod.parsed_pod.gates)
+    return bool(pod.parsed_pod.node) or (pod.acknowledged and PLACEMENT_GATE not in pod.parsed_pod.gates)
 
 
 def _is_terminating(pod: LivePod) -> bool:

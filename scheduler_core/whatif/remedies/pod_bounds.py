@@ -24,7 +24,7 @@ class PodBounds:
     """Bounds for pods of *snapshot* without a node, if no running pod is evicted; ``state`` is its placement state."""
 
     def __init__(self, snapshot: ClusterSnapshot, options: CycleOptions) -> None:
-        gated = apply_feature_gates(snapshot, options.gates, options.ignore)
+        gated = apply_feature_gates(snapshot, options.gates, options.ignored)
         self.state = PlacementState.from_snapshot(gated, options.effective_placing, options.ignore, options.plugins)
         self._snapshot = gated
         self._waiting = [pod for pod in gated.pods if pod.node < 0]

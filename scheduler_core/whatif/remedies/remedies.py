@@ -78,7 +78,7 @@ def advise(
         fixed: groups whose minimum no field sets.
 
     """
-    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
+    snapshot = apply_feature_gates(snapshot, options.gates, options.ignored)
     never = any(isinstance(cause, GroupBeingDeleted) and cause.missing for cause in decision.causes)
     subject = None if never or decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:

@@ -211,7 +211,7 @@ class PreparedCluster:
         if any(map(_pod_key, steps)):
             self._next_shape = max(self._next_shape, _next_shape(changed))
         # Changed pods and groups are read with all of their fields.
-        return apply_feature_gates(changed, self._options.gates, self._options.ignore)
+        return apply_feature_gates(changed, self._options.gates, self._options.ignored)
 
     def _entity(self, own: ClusterSnapshot, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Entity | None:
         """Return the root of *own*, which is *parent* after *steps*; pods *alike* have other specs, but the same place in the queue."""

@@ -124,7 +124,7 @@ class Trial:
         self._searched = searched * len(snapshot.nodes) // _PAIRS
         self._options = dataclasses.replace(options, progress=None)
         self._snapshot = snapshot
-        present = apply_feature_gates(snapshot, options.gates, options.ignore)
+        present = apply_feature_gates(snapshot, options.gates, options.ignored)
         decisions = [*self._earlier_decisions(present)] if before is None else attempted(before, present, self._options)
         self._before = len(decisions)
         base = Effects(present.nodes, decisions).apply(present, drop_pending=True)
@@ -235,7 +235,7 @@ class Trial:
 
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
         """Return the cluster after *steps*, with feature gates applied."""
-        return apply_feature_gates(after(self._cluster, steps).snapshot(), self._options.gates, self._options.ignore)
+        return apply_feature_gates(after(self._cluster, steps).snapshot(), self._options.gates, self._options.ignored)
 
     def _turn(self, snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Decider, Entity] | None:
         """Return the root with the cycle over *snapshot* that has decided all roots before it; None if it is not ready, or does not fit."""

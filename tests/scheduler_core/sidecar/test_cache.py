@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubeapi.names import CLUSTER_SCOPED
-from kubeapi.pods import POD_GROUP_LABEL
+from kubeapi.pods import COSCHEDULING_LABEL, PLACEMENT_GATE, POD_GROUP_LABEL
 from kubeapi.versions.served_versions import kind_of
 from muster.render import answer_json
 from muster.render.answer import Answer
@@ -19,9 +19,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.decide import decide
-from scheduler_core.sidecar.settings import COSCHEDULING_LABEL
 from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
 from tests.scheduler_core.sidecar import histories
@@ -343,10 +341,10 @@ def test_label_of_a_node_changes_the_placement_state_and_not_its_usage():
 
 
 def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
-    marked = stranger(pod("a", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
-    loose = stranger(pod("b"), annotations={GATE: "n1"})
-    gated = stranger(pod("c", nodeSelector={HOST: "n1"}, schedulingGates=[{"name": GATE}]), annotations={GATE: "n1"})
-    gone = stranger(pod("d", nodeSelector={HOST: "n9"}), annotations={GATE: "n9"})
+    marked = stranger(pod("a", nodeSelector={HOST: "n1"}), annotations={PLACEMENT_GATE: "n1"})
+    loose = stranger(pod("b"), annotations={PLACEMENT_GATE: "n1"})
+    gated = stranger(pod("c", nodeSelector={HOST: "n1"}, schedulingGates=[{"name": PLACEMENT_GATE}]), annotations={PLACEMENT_GATE: "n1"})
+    gone = stranger(pod("d", nodeSelector={HOST: "n9"}), annotations={PLACEMENT_GATE: "n9"})
     _, store = full(node("n1"), marked, loose, gated, gone)
     assert {""} == set(keys(store).values()), "where nobody pins, anybody may have written the mark"
     store.usage.set_options(ungates=True)
@@ -354,7 +352,7 @@ def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
 
 
 def test_annotated_pod_uses_no_resources_in_modes_that_do_not_pin():
-    greedy = stranger(pod("a", cpu="1000", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
+    greedy = stranger(pod("a", cpu="1000", nodeSelector={HOST: "n1"}), annotations={PLACEMENT_GATE: "n1"})
     _, store = full(node("n1"), greedy)
     sums = [int(store.usage.placement_state().requested.sums()[0, 0])]
     for ungates in (True, False):

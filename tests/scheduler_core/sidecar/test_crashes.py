@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.writes import WriteOutcome
 from tests.sampling import sampled
@@ -40,10 +40,10 @@ def gated(objects: list[Json]) -> list[Json]:
             continue
         spec = each["spec"]
         if where := spec.get("nodeName"):
-            each["metadata"]["annotations"] = {GATE: where}
+            each["metadata"]["annotations"] = {PLACEMENT_GATE: where}
             spec["nodeSelector"] = {**spec.get("nodeSelector", {}), HOSTNAME: where}
         else:
-            spec["schedulingGates"] = [{"name": GATE}, *spec.get("schedulingGates", [])]
+            spec["schedulingGates"] = [{"name": PLACEMENT_GATE}, *spec.get("schedulingGates", [])]
     return objects
 
 

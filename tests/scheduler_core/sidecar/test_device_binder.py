@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.causes.live import ClaimUnreserved
 from scheduler_core.model.device_claims import claim_of
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import (
     AllocateClaim,
     AllocateExtended,
@@ -144,7 +144,7 @@ def test_pod_with_a_reserved_claim_is_bound_at_once():
 
 
 def test_gate_of_a_pod_is_not_removed_before_its_claims_are_reserved():
-    gated = wanting("p", "g=c", schedulingGates=[{"name": GATE}])
+    gated = wanting("p", "g=c", schedulingGates=[{"name": PLACEMENT_GATE}])
     scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), gated, ungate=True)
     assert [] == of(Ungate, scene.writes())
     explained = scene.scheduler.explain("default", "p")
@@ -158,7 +158,7 @@ def test_gate_of_a_pod_is_not_removed_before_its_claims_are_reserved():
 
 def test_gate_of_a_pod_is_removed_before_its_devices_are_attached():
     conditions = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
-    slices, gated = device_slice("n", device("d", **conditions)), wanting("p", "g=c", schedulingGates=[{"name": GATE}])
+    slices, gated = device_slice("n", device("d", **conditions)), wanting("p", "g=c", schedulingGates=[{"name": PLACEMENT_GATE}])
     scene = Scene(node("n"), device_class(), slices, resource_claim("c"), gated, ungate=True)
     uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
     scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n"), results=conditions))

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from apiserver.api import ReplyError
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
-from scheduler_core.sidecar.client.requests import GATE, Paths
+from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.dispatcher import (
     FORBIDDEN_SECONDS,
     INITIAL_BACKOFF,
@@ -345,7 +346,7 @@ class Lead:
         pytest.param(BIND, [reply(429)], ["POST"], WriteOutcome.DROPPED, id="before it is repeated"),
         pytest.param(BIND, [OSError("gone")], ["POST"], WriteOutcome.DROPPED, id="before the look for a lost answer"),
         pytest.param(
-            Ungate(pod(), "n1", "n1"), [content(pod(), gates=[GATE])], ["GET"], WriteOutcome.DROPPED, id="between look and change"
+            Ungate(pod(), "n1", "n1"), [content(pod(), gates=[PLACEMENT_GATE])], ["GET"], WriteOutcome.DROPPED, id="between look and change"
         ),
         pytest.param(
             RemoveFinalizer(GROUP, "f"), [content(GROUP, leaving=True, finalizers=["f"])], ["GET"], WriteOutcome.DROPPED, id="finalizer"
@@ -525,7 +526,7 @@ def test_a_finalizer_is_written_only_where_it_is_to_be(publishing, kind, finaliz
     "write", [pytest.param(Ungate(pod(), "n1", "n1"), id="a pod"), pytest.param(RemoveFinalizer(GROUP, "f"), id="a group")]
 )
 def test_what_is_changed_by_its_content_is_the_one_that_was_meant(publishing, write):
-    server = Server(content(pod(), uid="other", gates=[GATE], finalizers=["f"], leaving=True))
+    server = Server(content(pod(), uid="other", gates=[PLACEMENT_GATE], finalizers=["f"], leaving=True))
 
     assert [WriteOutcome.GONE] == publishing(server).submit(write)
     assert ["GET"] == server.methods

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.model.decision import Decision, Eviction
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import LivePod
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import RECHECK_SECONDS, Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
@@ -479,7 +479,7 @@ def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not()
 
 def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound():
     pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
-    pinned["metadata"]["annotations"] = {GATE: "n1"}
+    pinned["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
     here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0, waiting_seconds=999.0)
     assert Gated is here.looks(5.0)
     assert (5.0, 305.0) == (here.entity.awaits_binding_since, here.queue.entities.due(5.0))
@@ -500,7 +500,7 @@ def test_gang_is_not_undone_before_the_cache_shows_all_that_happened_until_then(
     first = bound(pod("g-0", "g", **MUSTER), "n1")
     if pinned:
         first = pod("g-0", "g", nodeSelector={HOST: "n1"})
-        first["metadata"]["annotations"] = {GATE: "n1"}
+        first["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
     here = Room(leaf("g", 1 if pinned else 2), first, place=not pinned, ungate=pinned, **options)
     here.looks(5.0)
     here.entity.waiting_reported, here.entity.report_at = True, None

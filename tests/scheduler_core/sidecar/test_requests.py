@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.client import requests
-from scheduler_core.sidecar.client.requests import GATE, JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
+from scheduler_core.sidecar.client.requests import JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, EvictionMethod, Nominate, Ref, Remove, SetCondition, Ungate
 
 PATHS = Paths({"Pod": "/api/v1/pods", "PodGroup": "/apis/scheduling.k8s.io/v1beta1/podgroups"})
@@ -73,9 +74,9 @@ def gated(*gates, version="7"):
 @pytest.mark.parametrize(
     ("gates", "left"),
     [
-        pytest.param([GATE], None, id="ours alone"),
-        pytest.param([GATE, "x"], [{"name": "x"}], id="ours and another"),
-        pytest.param(["x", GATE, "y"], [{"name": "x"}, {"name": "y"}], id="ours between others"),
+        pytest.param([PLACEMENT_GATE], None, id="ours alone"),
+        pytest.param([PLACEMENT_GATE, "x"], [{"name": "x"}], id="ours and another"),
+        pytest.param(["x", PLACEMENT_GATE, "y"], [{"name": "x"}, {"name": "y"}], id="ours between others"),
     ],
 )
 def test_a_gated_pod_with_the_right_uid_is_pinned_and_ungated_in_one_request(gates, left):
@@ -83,7 +84,7 @@ def test_a_gated_pod_with_the_right_uid_is_pinned_and_ungated_in_one_request(gat
 
     assert ("PATCH", "/api/v1/namespaces/a/pods/p", MERGE_PATCH) == (request.method, request.path, request.content_type)
     want = {
-        "metadata": {"uid": "uid-p", "resourceVersion": "7", "annotations": {GATE: "n1"}},
+        "metadata": {"uid": "uid-p", "resourceVersion": "7", "annotations": {PLACEMENT_GATE: "n1"}},
         "spec": {"nodeSelector": {HOSTNAME: "host-1"}, "schedulingGates": left},
     }
     assert want == body(request)
@@ -175,7 +176,7 @@ def test_finalizers_are_set_only_on_the_object_that_was_read(wanted):
 
 
 def test_the_same_write_is_the_same_bytes():
-    content = gated(GATE)
+    content = gated(PLACEMENT_GATE)
     other = dict(reversed(content.items()))
     write = Ungate(POD, "n1", "n1")
 

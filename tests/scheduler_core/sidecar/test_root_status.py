@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, root_status
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -163,7 +163,7 @@ def test_partial_roots_come_first_then_by_priority_age_and_name():
 
 
 def test_members_that_no_gate_of_ours_holds_are_left_to_their_scheduler():
-    gated = pods("g", 2, schedulingGates=[{"name": GATE}])
+    gated = pods("g", 2, schedulingGates=[{"name": PLACEMENT_GATE}])
     free = pod("free", "g")
     result = found(leaf("g", 3), *gated, free, whose=OurPods("", ungates=True))
     assert (["g-0", "g-1"], {"default/free"}, True) == (names(result.to_place), set(result.excluded), result.ready)
@@ -171,7 +171,7 @@ def test_members_that_no_gate_of_ours_holds_are_left_to_their_scheduler():
 
 def test_gang_hangs_while_members_that_it_needs_are_pinned_and_not_bound():
     pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
-    pinned["metadata"]["annotations"] = {GATE: "n1"}
+    pinned["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
     whose = OurPods("", ungates=True)
     assert found(leaf("g", 1), pinned, whose=whose).awaits_binding
     assert not found(said(leaf("g", 1)), pinned, whose=whose).awaits_binding
@@ -184,7 +184,7 @@ UNGATING = OurPods("", ungates=True)
 def pinned(name: str, where: str, group: str = "", **more: Any) -> Json:
     """A pod that was opened for its own scheduler, which has not bound it yet."""
     each = pod(name, group, **{"nodeSelector": {HOST: where}, **more})
-    each["metadata"]["annotations"] = {GATE: where}
+    each["metadata"]["annotations"] = {PLACEMENT_GATE: where}
     return each
 
 
@@ -209,6 +209,6 @@ def test_member_that_carries_a_mark_and_is_not_pinned_is_not_taken_back():
 
 
 def test_pods_of_our_scheduler_are_placed_beside_gated_pods_and_others_are_held():
-    gated = pod("g-0", "g", schedulingGates=[{"name": GATE}])
+    gated = pod("g-0", "g", schedulingGates=[{"name": PLACEMENT_GATE}])
     got = found(leaf("g", 2), gated, pod("g-1", "g", **OURS), pod("g-2", "g"), whose=OurPods("muster", ungates=True))
     assert (["g-0", "g-1"], {"default/g-2"}) == (names(got.to_place), set(got.excluded))

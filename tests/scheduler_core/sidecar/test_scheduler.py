@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.causes.pre_enqueue import PodGroupAwaited
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
@@ -14,7 +15,6 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
 from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.plan_steps import MAX_IMMEDIATE_RETRIES
@@ -25,7 +25,7 @@ from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
 
 MUSTER = {"schedulerName": "muster"}
-GATED = {"schedulingGates": [{"name": GATE}]}
+GATED = {"schedulingGates": [{"name": PLACEMENT_GATE}]}
 
 
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
@@ -470,29 +470,29 @@ def test_gated_pods_are_pinned_and_opened_whatever_their_scheduler_is():
     assert [("n1", "n1"), ("n1", "n1")] == [(write.node, write.hostname) for write in of(Ungate, writes)]
     assert [] == said(scene.end(of(Ungate, writes))), "until they are bound"
     for each in pods("g", 2, nodeSelector={HOST: "n1"}):
-        each["metadata"]["annotations"] = {GATE: "n1"}
+        each["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
         scene.put(each)
     assert [] == scene.wait(1)
-    scene.put(*(bound({**each, "metadata": {**each["metadata"], "annotations": {GATE: "n1"}}}, "n1") for each in pods("g", 2)))
+    scene.put(*(bound({**each, "metadata": {**each["metadata"], "annotations": {PLACEMENT_GATE: "n1"}}}, "n1") for each in pods("g", 2)))
     assert TRUE == said(scene.wait(1))
 
 
 def test_our_gate_beside_another_holds_the_pod():
-    two = {"schedulingGates": [{"name": GATE}, {"name": "other"}]}
+    two = {"schedulingGates": [{"name": PLACEMENT_GATE}, {"name": "other"}]}
     scene = Scene(node("n1"), leaf("g", 1), pod("g-0", "g", **two), place=False, ungate=True)
     assert [] == scene.wait(1000)
 
 
 def test_rest_of_a_gang_follows_to_where_a_restart_finds_the_first_pinned():
     first = pod("g-0", "g", nodeSelector={HOST: "b-0"})
-    first["metadata"]["annotations"] = {GATE: "b-0"}
+    first["metadata"]["annotations"] = {PLACEMENT_GATE: "b-0"}
     scene = Scene(*racks({"a": 2, "b": 2}, cpu="1"), leaf("g", 2, key="rack"), first, pod("g-1", "g", **GATED), place=False, ungate=True)
     assert {"g-1": "b-1"} == nodes_of(scene.writes())
 
 
 def test_pinned_gang_that_is_not_bound_in_time_is_undone():
     first = pod("g-0", "g", nodeSelector={HOST: "n1"})
-    first["metadata"]["annotations"] = {GATE: "n1"}
+    first["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
     scene = Scene(node("n1"), leaf("g", 1), first, place=False, ungate=True, pinned_seconds=300.0)
     assert [] == of(Remove, scene.wait(0) + scene.wait(299))
     assert ["g-0"] == [write.pod.name for write in of(Remove, scene.wait(1))]
@@ -815,7 +815,7 @@ def test_gated_pod_of_our_own_scheduler_is_opened_and_then_bound_where_it_is_pin
     (opened,) = of(Ungate, scene.writes())
     scene.end([opened])
     pinned = pod("g-0", group, nodeSelector={HOST: opened.hostname}, **MUSTER)
-    pinned["metadata"]["annotations"] = {GATE: opened.node}
+    pinned["metadata"]["annotations"] = {PLACEMENT_GATE: opened.node}
     scene.put(pinned)
     assert {"g-0": opened.node} == nodes_of(of(Bind, scene.wait(1)))
 
@@ -833,7 +833,7 @@ def test_bind_of_which_nothing_is_known_is_not_repeated_to_a_node_that_is_gone()
 
 def test_rest_of_our_own_gang_follows_where_a_crash_left_the_first_ungated():
     first = pod("g-0", "g", nodeSelector={HOST: "b-0"}, **MUSTER)
-    first["metadata"]["annotations"] = {GATE: "b-0"}
+    first["metadata"]["annotations"] = {PLACEMENT_GATE: "b-0"}
     scene = Scene(*racks({"a": 2, "b": 2}, cpu="1"), leaf("g", 2, key="rack"), first, pod("g-1", "g", **GATED, **MUSTER), ungate=True)
     writes = scene.writes()
     assert ({"g-0": "b-0", "g-1": "b-1"}, ["g-0"]) == (nodes_of(writes), [write.pod.name for write in of(Bind, writes)])

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from scheduler_core.sidecar.client.requests import GATE
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.sidecar.settings import Mode
 from tests.apiserver.fake import serving
 from tests.scheduler_core.builders import leaf, node, pod
@@ -26,7 +26,7 @@ WORKLOAD = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
 
 def cluster(*, needing, gated):
     """Return a cluster with a pod that waits, and a group; those that are *needing* need other objects, and the group has a pod too."""
-    spec = {"schedulingGates": [{"name": GATE}]} if gated else {"schedulerName": "muster"}
+    spec = {"schedulingGates": [{"name": PLACEMENT_GATE}]} if gated else {"schedulerName": "muster"}
     spec |= {"affinity": selecting(team="a"), "labels": LABELS} if needing else RESOLVED
     found = Cluster()
     waiting, member, group = pod("a", **spec), pod("b", "g", **spec), leaf("g", **(WORKLOAD if needing else RESOLVED))

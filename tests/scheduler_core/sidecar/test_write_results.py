@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.queue.entities import QueuedEntity
@@ -30,7 +31,6 @@ from scheduler_core.sidecar.writes import (
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.test_scheduler import (
-    GATE,
     GATED,
     MUSTER,
     TRUE,
@@ -590,7 +590,7 @@ def test_undone_gang_is_left_alone_for_a_while_and_its_failures_are_reset():
 def pinned(*more: Json, **options: Any) -> Scene:
     """A gang that is pinned to n1 and does not come to be bound."""
     first = pod("g-0", "g", nodeSelector={HOST: "n1"})
-    first["metadata"]["annotations"] = {GATE: "n1"}
+    first["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
     return Scene(node("n1"), leaf("g", 2), first, *more, place=False, ungate=True, pinned_seconds=300.0, **options)
 
 

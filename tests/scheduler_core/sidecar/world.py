@@ -8,9 +8,9 @@ import random
 from collections import Counter
 from typing import Any
 
+from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate, Write, WriteOutcome
 from tests.scheduler_core.sidecar import histories
@@ -192,12 +192,12 @@ class World:
             if "deletionTimestamp" in each["metadata"] or gates:
                 return WriteOutcome.REFUSED
             spec["nodeName"] = write.node
-        elif {"name": GATE} not in gates:
+        elif {"name": PLACEMENT_GATE} not in gates:
             return WriteOutcome.DONE
         else:
-            spec["schedulingGates"] = [gate for gate in gates if gate["name"] != GATE]
+            spec["schedulingGates"] = [gate for gate in gates if gate["name"] != PLACEMENT_GATE]
             spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), HOSTNAME: write.hostname}
-            each["metadata"]["annotations"] = {GATE: write.node}
+            each["metadata"]["annotations"] = {PLACEMENT_GATE: write.node}
         self.bound[each["metadata"]["uid"]] += 1
         self.server.put(each)
         self.placed.update(root for _, root in self.evicted if self.is_placed(root) or self.priority(root) < spec.get("priority", 0))
@@ -254,7 +254,7 @@ class World:
                     self.server.put(fresh(each))
             elif is_pinned(each) and self.luck.chance.random() < 0.3:
                 bound = copy.deepcopy(each)
-                bound["spec"]["nodeName"] = each["metadata"]["annotations"][GATE]
+                bound["spec"]["nodeName"] = each["metadata"]["annotations"][PLACEMENT_GATE]
                 self.server.put(bound)
 
 
@@ -263,9 +263,9 @@ def fresh(pod: Json) -> Json:
     made = copy.deepcopy(pod)
     made["metadata"] = {key: pod["metadata"][key] for key in ("name", "namespace", "labels", "creationTimestamp") if key in pod["metadata"]}
     made["spec"].pop("nodeName", None)
-    if (pod["metadata"].get("annotations") or {}).get(GATE):
+    if (pod["metadata"].get("annotations") or {}).get(PLACEMENT_GATE):
         made["spec"]["nodeSelector"].pop(HOSTNAME)
-        made["spec"]["schedulingGates"] = [{"name": GATE}]
+        made["spec"]["schedulingGates"] = [{"name": PLACEMENT_GATE}]
     made["status"] = {}
     return made
 
@@ -273,4 +273,8 @@ def fresh(pod: Json) -> Json:
 def is_pinned(each: Json) -> bool:
     """Whether it is a pod that was opened for another scheduler, which has not bound it yet."""
     spec = each.get("spec") or {}
-    return bool((each["metadata"].get("annotations") or {}).get(GATE)) and not spec.get("nodeName") and not spec.get("schedulingGates")
+    return (
+        bool((each["metadata"].get("annotations") or {}).get(PLACEMENT_GATE))
+        and not spec.get("nodeName")
+        and not spec.get("schedulingGates")
+    )

@@ -7,6 +7,7 @@ import pytest
 from validators import pipeline
 from validators.field import ErrorType, FieldError, FieldPath
 from validators.lint.engine import Pending, is_replaced, second_pass
+from validators.object_lookup import group_rank
 from validators.rules.base import Settings, Severity
 
 
@@ -23,7 +24,15 @@ def decoded(**metadata):
     ],
 )
 def test_an_object_that_is_looked_up_is_replaced_by_one_of_its_name(metadata, want):
-    assert want == is_replaced(decoded(**metadata), lambda kind, _, name: kind == "Workload" and name in {"w", ""})
+    assert want == is_replaced(decoded(**metadata), lambda kind, _, name, rank: (kind, rank) == ("Workload", 0) and name in {"w", ""})
+
+
+def test_an_object_that_is_looked_up_is_not_replaced_by_one_of_another_api_group():
+    custom = {"apiVersion": "scheduling.muster.dev/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {}}
+    builtin = pipeline.decode_for_lookup({**custom, "apiVersion": "scheduling.k8s.io/v1beta1"})
+    names = {("PodGroup", "default", "g", group_rank(pipeline.decode_for_lookup(custom)))}
+
+    assert not is_replaced(builtin, lambda *name: name in names)
 
 
 def violation(detail):

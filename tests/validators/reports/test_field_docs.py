@@ -210,3 +210,14 @@ def test_help_in_words(kind: str, path: tuple[str | int, ...], words: str) -> No
 
 def test_a_field_without_documentation_has_no_help() -> None:
     assert field_docs.markdown("Pod", FieldPath("spec", "containers"), []) == ""
+
+
+@pytest.mark.parametrize("version", [row.name for row in served_versions.current("PodGroup")])
+@pytest.mark.parametrize("length", [63, 64, 253])
+def test_the_name_of_a_custom_pod_group_is_shorter(version: str, length: int) -> None:
+    (content,) = (each for each in COMPLETE if each["kind"] == "PodGroup")
+    named = {**content, "apiVersion": version, "metadata": {**content["metadata"], "name": "a" * length}}
+
+    want = not served_versions.form_of(version).custom or length <= 63
+    assert want == jsonschema_rs.is_valid(field_docs.json_schema("PodGroup"), named)
+    assert want == (errors(named) == [])

@@ -30,8 +30,8 @@ EXPLAINED = {
 """Examples about which there are other findings if they are custom resources, and why."""
 
 
-ONLY_CUSTOM = {"custom-group-claims", "custom-group-scheduler"}
-"""Rules about what nobody does for custom resources."""
+ONLY_CUSTOM = {"custom-group-claims", "custom-group-scheduler", "one-api-group"}
+"""Rules about what nobody does for custom resources, and about objects of both API groups."""
 
 
 def is_current(example: Example) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import COSCHEDULING_LABEL
 from validators.field import FieldError
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
-from workloadbuilder.adapters.shared.named_groups import COSCHEDULING_LABEL
 from workloadbuilder.workload_item import SchedulingConfig, WorkloadItem
 
 _SPEC = FieldPath("spec")

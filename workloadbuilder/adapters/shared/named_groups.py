@@ -10,13 +10,12 @@ import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.decode import Json
-from kubeapi.pods import group_in
+from kubeapi.pods import COSCHEDULING_LABEL, group_in
 from kubeapi.versions.api_versions import SCHEDULING
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.workload_item import WHOLE
 
-COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
 VOLCANO_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 KAI_ANNOTATION = "pod-group-name"
 _MARKS = (
