@@ -45,8 +45,8 @@ class PlacedBy(enum.StrEnum):
 class Joining:
     """How pods join their groups; *scheduler_name* is that of the sidecar."""
 
-    by: PlacedBy = PlacedBy.GATE
-    scheduler_name: str = "muster"
+    by: PlacedBy
+    scheduler_name: str
 
 
 def _scheduler_name(text: str) -> str:

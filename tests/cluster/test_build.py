@@ -11,8 +11,11 @@ import yaml
 from kubeapi.pods import group_in
 from tests.cluster import controllers, go_tools
 from tests.cluster.conftest import available, new_namespace
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.custom_resources import custom_plane
 from tests.cluster.installed import installed
 from tests.cluster.kubelet import Kubelet, node
+from tests.cluster.options import Options
 from tests.cluster.sidecars import sidecar
 from tests.cluster.waiting import until
 
@@ -22,6 +25,13 @@ BUILD = {"muster.dev/groups": "build"}
 RACK = "example.com/rack"
 MODES = ("--mode", "build,validate,ungate,protect", "--lease", "none", "--settle", "1")
 NAMES = ("jobset", "mpijob", "raycluster")
+
+
+@pytest.fixture(scope="module")
+def plane(programs, custom):
+    """One of its own: the controllers and their kinds stay on it."""
+    with custom_plane(programs) if custom else ControlPlane(Options(), programs) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ OTHER = (
 """By file, texts of the version before and what they are replaced with."""
 ROLES = (WEBHOOK, SIDECAR, *(f"{SIDECAR}-{mode}" for mode in Mode))
 CHANGED = {
-    *(("ClusterRole", each) for each in ROLES),
+    *(("ClusterRole", each) for each in (*ROLES, "muster-webhook-certificate")),
     *(("Deployment", each) for each in (WEBHOOK, SIDECAR)),
     *((kind, "muster") for kind in CONFIGURATIONS),
 }

@@ -114,7 +114,9 @@ def test_the_custom_resources_are_those_of_the_program(released: Released) -> No
     definitions = {(each["kind"], each["metadata"]["name"]): each for each in custom_resources.definitions()}
 
     assert definitions.items() <= found.items()
-    assert {"ClusterRole"} == {kind for kind, _ in found.keys() - definitions.keys()}
+    assert {"ClusterRole", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} == {
+        kind for kind, _ in found.keys() - definitions.keys()
+    }
 
 
 def test_the_list_of_components_is_the_lock_as_far_as_the_image_needs_it(released: Released, with_image: Released) -> None:

@@ -67,7 +67,7 @@ def custom(*groups):
 EMPTY = custom()
 
 
-DEFAULT = Joining()
+DEFAULT = Joining(PlacedBy.GATE, "muster")
 
 
 def joined(new, lookup=EMPTY, joining=DEFAULT, **changes):
@@ -126,12 +126,12 @@ def test_a_pod_of_a_built_kind_waits_until_its_group_is_known(new):
 
 @pytest.mark.parametrize("new", [*LEFT_ALONE.values()], ids=[*LEFT_ALONE])
 def test_all_others_are_left_alone(new):
-    assert () == verdict.join(request(new, namespace="a"), custom(group("g")), Joining()).patch
+    assert () == verdict.join(request(new, namespace="a"), custom(group("g")), DEFAULT).patch
 
 
 @pytest.mark.parametrize("changes", [{"operation": "UPDATE"}, {"subresource": "status"}, {"kind": "Job", "group": "batch"}], ids=str)
 def test_only_the_creation_of_pods_is_answered_with_a_patch(changes):
-    assert () == verdict.join(request(pod(OF_JOB), namespace="a", **changes), EMPTY, Joining()).patch
+    assert () == verdict.join(request(pod(OF_JOB), namespace="a", **changes), EMPTY, DEFAULT).patch
 
 
 def test_a_pod_gets_the_label_of_its_group_and_the_field_if_the_group_is_of_a_built_in_kind():
@@ -214,16 +214,16 @@ def test_a_pod_that_waits_already_gets_its_group_and_keeps_other_gates():
 def test_what_lets_muster_place_the_pod_is_a_setting(by, name, known, waiting):
     new = pod(OF_JOB, **({"schedulerName": name} if name else {}))
 
-    assert known == state(joined(new, custom(group("g")), Joining(by)))[3:]
-    assert waiting == state(joined(new, joining=Joining(by)))[3:]
+    assert known == state(joined(new, custom(group("g")), Joining(by, "muster")))[3:]
+    assert waiting == state(joined(new, joining=Joining(by, "muster")))[3:]
 
 
 @given(st.sampled_from([*BUILT.values(), *LEFT_ALONE.values()]), st.booleans(), st.sampled_from([*PlacedBy]))
 def test_a_second_call_changes_nothing_and_the_rules_accept_the_result(new, known, by):
     lookup = custom(group("g"), group("l", OF_LWS), group("b", BUILD)) if known else EMPTY
-    once = joined(new, lookup, Joining(by))
+    once = joined(new, lookup, Joining(by, "muster"))
 
-    assert once == joined(once, lookup, Joining(by))
+    assert once == joined(once, lookup, Joining(by, "muster"))
     if new in BUILT.values():
         assert () == pipeline.validate("Pod", once, None, Operation.CREATE, api_version="v1", settings=Settings(), lookup=lookup)
 

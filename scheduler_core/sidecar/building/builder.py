@@ -112,15 +112,15 @@ class GroupBuilder:
             for each in served_versions.resources(level):
                 yield self._watcher((each.group, level), each.resource, each.api_versions)
         yield self._watcher(_NAMESPACES, "namespaces")
-        yield self._watcher(_PODS, "pods", labels=f"{built_kinds.WAITING}={built_kinds.UNKNOWN}")
+        yield self._watcher(_PODS, "pods", selector=f"{built_kinds.WAITING}={built_kinds.UNKNOWN}")
 
-    def _watcher(self, group: Group, plural: str, api_versions: Sequence[str] = (), labels: str = "") -> tuple[Group, Watcher]:
+    def _watcher(self, group: Group, plural: str, api_versions: Sequence[str] = (), selector: str = "") -> tuple[Group, Watcher]:
         def find() -> str:
             path = path_of(self._api, plural, api_versions) if api_versions else f"{base_path('v1')}/{plural}"
             self._collections[resource_name(group)] = path
             return path
 
-        return group, Watcher(self._api, find, _Sink(self, group), silence=self._silence, name=f"build-{plural}", labels=labels)
+        return group, Watcher(self._api, find, _Sink(self, group), silence=self._silence, name=f"build-{plural}", labels=selector)
 
     def _changed(self, group: Group, manifest: Json) -> None:
         """Queue the objects that a changed one concerns."""

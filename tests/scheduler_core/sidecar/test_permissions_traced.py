@@ -48,7 +48,7 @@ BY_SERVER = Right("resource.k8s.io", "resourceclaims/binding", "update")
 """Right that no request names: the API server checks it for changes of a claim's allocation."""
 GROUP_KINDS = frozenset({"PodGroup", "CompositePodGroup"})
 SEEDS = range(2)
-MODES = [(mode,) for mode in Mode if mode is not Mode.PREEMPT] + [(Mode.PLACE, Mode.PREEMPT), (Mode.UNGATE, Mode.PREEMPT)]
+MODES = [(mode,) for mode in Mode if mode not in (Mode.PREEMPT, Mode.BUILD)] + [(Mode.PLACE, Mode.PREEMPT), (Mode.UNGATE, Mode.PREEMPT)]
 
 
 class Reviewed:

@@ -16,6 +16,7 @@ from muster.render.problem_words import problem_words
 from scheduler_core import causes
 from scheduler_core.causes.attempts import PreemptionReason
 from scheduler_core.causes.binding_failures import PreBindAwaited, PreBindFailed
+from scheduler_core.causes.built_groups import GroupsCause
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.changes import Change, MoreThanSums, SearchLimit, TakenAhead, Waste
 from scheduler_core.causes.constraints import Constraint
@@ -47,7 +48,10 @@ WORDED = {
     PreBindAwaited: pre_bind_awaited,
     **dict.fromkeys((*members(TreeViolation), *members(Cause)), cause_words),
 }
-WORDED_ELSEWHERE = (*members(Change), *members(Constraint), *members(Relaxable), SearchLimit, TakenAhead, MoreThanSums, Waste)
+WORDED_ELSEWHERE = (
+    *(*members(Change), *members(Constraint), *members(Relaxable), *members(GroupsCause)),
+    *(SearchLimit, TakenAhead, MoreThanSums, Waste),
+)
 """Values that are no cause of a pod, a group or a domain; ``test_changes`` and a test below have their words."""
 SHOWN_VALUES = re.compile(r"None|True|False|<\w|\(\)|\w\((?!s\))|\[\'|NodeCount|Amount")
 """Parts of a value that was formatted in place of a text; ``node(s)`` is none."""
