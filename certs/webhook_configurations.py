@@ -21,7 +21,7 @@ from certs.store import CERTIFICATE, KEY
 KINDS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 MANAGED = "cert-manager.io/certificate-name"
 """Annotation of a Secret that cert-manager writes."""
-NOT_FOUND = 404
+FORBIDDEN, NOT_FOUND = 403, 404
 LARGEST = 16 * 1024 * 1024
 """Limit for one answer, in bytes."""
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -89,12 +89,21 @@ class Cluster:
         metadata = (secret or {}).get("metadata", {})
         if MANAGED in (metadata.get("annotations") or {}):
             raise RotationError(f"cert-manager manages {where}, and renews it: cmctl renew")
-        configurations = []
+        configurations, forbidden = [], None
         for path in (f"{_ADMISSION}/{kind}/{name}" for kind in KINDS for name in self._place.configurations):
-            content, moment = self._get(path)
+            try:
+                content, moment = self._get(path)
+            except ReplyError as error:
+                if error.code != FORBIDDEN:
+                    raise
+                # The role is of a version that does not have this configuration.
+                forbidden = error
+                continue
             now = now or moment
             if content is not None:
                 configurations.append(_configuration(path, content))
+        if forbidden is not None and not configurations:
+            raise forbidden
         if not configurations and not self._create:
             names = " or ".join(self._place.configurations)
             raise RotationError(f"there is no webhook configuration {names}: install the webhooks first, or give --configuration")

@@ -13,7 +13,7 @@ from tests.cluster.options import Options
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_place import bound, events_of, in_step, ours, racks, scheduled
 from tests.cluster.test_sidecar_protect import LEAF, deleted, finalizers
-from tests.cluster.waiting import WAIT_SECONDS
+from tests.cluster.waiting import WAIT_SECONDS, until
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_an_api_group_that_comes_later_is_found(started, custom_api, api, namesp
         until=lambda result: condition_of(result, SCHEDULED["PodGroup"]).get("status") == "True",
         seconds=UNSERVED_WAIT + WAIT_SECONDS,
     )
-    assert [LEAF] == finalizers(custom_api.get("PodGroup", "train", namespace))
+    until(lambda: [LEAF] == finalizers(custom_api.get("PodGroup", "train", namespace)))
 
 
 def test_trees_are_placed_in_either_api_group_and_in_both(started, custom_api, api, namespace, nodes):
