@@ -10,6 +10,7 @@ import binascii
 import dataclasses
 import datetime as dt
 import email.utils
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -24,6 +25,8 @@ MANAGED = "cert-manager.io/certificate-name"
 FORBIDDEN, NOT_FOUND = 403, 404
 LARGEST = 16 * 1024 * 1024
 """Limit for one answer, in bytes."""
+LATER = frozenset({"muster-join"})
+"""Configurations that were added after the first release: the role of an older one does not grant them, and has not created them."""
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
@@ -89,21 +92,18 @@ class Cluster:
         metadata = (secret or {}).get("metadata", {})
         if MANAGED in (metadata.get("annotations") or {}):
             raise RotationError(f"cert-manager manages {where}, and renews it: cmctl renew")
-        configurations, forbidden = [], None
-        for path in (f"{_ADMISSION}/{kind}/{name}" for kind in KINDS for name in self._place.configurations):
+        configurations = []
+        for kind, name in itertools.product(KINDS, self._place.configurations):
+            path = f"{_ADMISSION}/{kind}/{name}"
             try:
                 content, moment = self._get(path)
             except ReplyError as error:
-                if error.code != FORBIDDEN:
-                    raise
-                # The role is of a version that does not have this configuration.
-                forbidden = error
-                continue
+                if error.code == FORBIDDEN and name in LATER:
+                    continue
+                raise
             now = now or moment
             if content is not None:
                 configurations.append(_configuration(path, content))
-        if forbidden is not None and not configurations:
-            raise forbidden
         if not configurations and not self._create:
             names = " or ".join(self._place.configurations)
             raise RotationError(f"there is no webhook configuration {names}: install the webhooks first, or give --configuration")

@@ -9,6 +9,8 @@ from kubeapi.pods import PodResourceClaimStatus
 from kubeapi.redaction import Name, Only
 from kubeapi.workloads import CompositeShape, LeafShape
 
+TREE_KINDS = ("Workload", "CompositePodGroup", "PodGroup")
+"""Kinds of a Workload and its groups, parents first."""
 PROTECTION_FINALIZERS = {
     "PodGroup": "scheduling.k8s.io/podgroup-protection",
     "CompositePodGroup": "scheduling.k8s.io/compositepodgroup-protection",

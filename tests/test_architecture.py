@@ -186,6 +186,15 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
             ["muster/cli.py:1: muster must not import tests"],
             id="the tests",
         ),
+        pytest.param(
+            between_packages,
+            {
+                "scheduler_core/queueing/order.py": "from workloadbuilder import names",
+                "scheduler_core/sidecar/building/x.py": "import apiserver.api",
+            },
+            ["scheduler_core/queueing/order.py:1: only scheduler_core.sidecar.building may import workloadbuilder"],
+            id="in another part than the one that may",
+        ),
         pytest.param(between_packages, {"webhooks/server/routes.py": "from validators import lookup"}, [], id="downwards between packages"),
         pytest.param(
             inside_packages,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
+from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import kubernetes_releases
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.world import Item, World
@@ -13,7 +14,7 @@ from validators.gates import NEEDS, Gates
 from validators.migrate.stored_objects import ObjectsToUpgrade
 from validators.rules.base import Operation
 
-KINDS = ("Workload", "CompositePodGroup", "PodGroup", "Job", "CronJob")
+KINDS = (*TREE_KINDS, "Job", "CronJob")
 """Kinds whose rules depend on the version, parents first."""
 Errors = tuple[FieldError, ...]
 

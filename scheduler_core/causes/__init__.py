@@ -20,7 +20,7 @@ claims             consumers, reservations and allocations of claims to devices
 input_problems     objects that cannot be used, or not in full
 live               blocked evictions, kinds that are not listed, interrupted binding: of a live cluster only
 binding_failures   volumes and devices that are not bound before their pods: of a live cluster only
-built_groups       what became of the groups of an object, in mode build of the sidecar
+built_groups       reasons for no groups of an object, and results, in mode build of the sidecar
 missed_placements  reasons why greedy may have missed a placement
 searches           what a search has proved, and what kube-scheduler overlooks
 cause              union of all causes of a decision

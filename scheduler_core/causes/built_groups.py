@@ -1,4 +1,4 @@
-"""Why no groups are built for an object, and what became of those of an object."""
+"""Reasons for which no groups are built for an object, and the results of building them."""
 
 from __future__ import annotations
 

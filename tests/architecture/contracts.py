@@ -40,6 +40,7 @@ from tests.architecture.tables import (
     MERGED_LINES,
     METHODS_OF_A_PROTOCOL,
     MOST_LINES,
+    ONLY_IN,
     PACKAGES,
     PURE_WITHIN,
     SMALL,
@@ -56,6 +57,9 @@ def between_packages(modules: Sequence[Module]) -> Iterator[str]:
         for each in module.imports:
             if each.package in ours - allowed:
                 yield module.at(each.line, f"{module.package} must not import {each.package}")
+            part = ONLY_IN.get((module.package, each.package), "")
+            if not f"{module.name}.".startswith(f"{part}." if part else ""):
+                yield module.at(each.line, f"only {part} may import {each.package}")
 
 
 def inside_packages(modules: Sequence[Module]) -> Iterator[str]:

@@ -300,7 +300,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"match_conditions", "selector"}),
     ),
     "scheduler_core.sidecar.client": (
-        frozenset({"access_review", "event_recorder", "extended_claim", "requests"}),
+        frozenset({"access_review", "event_recorder", "extended_claim"}),
+        frozenset({"requests"}),
         frozenset({"claim_status"}),
         frozenset({"errors"}),
     ),

@@ -21,6 +21,11 @@ PACKAGES: dict[str, frozenset[str]] = {
 }
 """Packages of this project, each with those that it may import.  No package imports one of AROUND; only the entry point
 ``muster_scheduling``, a module, imports muster."""
+ONLY_IN = {
+    ("scheduler_core", "apiserver"): "scheduler_core.sidecar",
+    ("scheduler_core", "workloadbuilder"): "scheduler_core.sidecar.building",
+}
+"""Part of a package that alone may import another package."""
 AROUND = ("tests", "benchmarks", "examples", "release")
 """Folders of code that is not installed."""
 

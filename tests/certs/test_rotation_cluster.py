@@ -201,6 +201,25 @@ def test_what_cannot_be_rotated_is_one_clear_line(objects, want):
         Cluster(api, PLACE).read()
 
 
+@pytest.mark.parametrize("name", ["muster-join", "muster-pods"])
+def test_only_a_configuration_that_older_roles_do_not_grant_is_left_out(name):
+    """Any other that was left out would keep its old CA, and its webhooks would fail after the rotation."""
+    pair = new_secret()
+    objects = script({SECRET: secret_object(pair), f"{ADMISSION}/validatingwebhookconfigurations/muster": configuration(pair["ca.crt"])})
+
+    def answer(method, path, body):
+        forbidden = path.partition("?")[0].endswith(f"/{name}")
+        return (403, {}, {"kind": "Status", "message": "forbidden", "code": 403}) if forbidden else objects(method, path, body)
+
+    with serving(answer) as (_, api):
+        cluster = Cluster(api, Place("ns", "tls", "svc", ("muster", "muster-pods", "muster-join")))
+        if name == "muster-join":
+            assert State(pair, (pair["ca.crt"],)) == cluster.read().state
+        else:
+            with pytest.raises(ReplyError, match="forbidden"):
+                cluster.read()
+
+
 def test_errors_of_the_api_server_are_raised():
     with serving(lambda *_: (403, {}, {"message": "secrets is forbidden", "code": 403})) as (_, api), pytest.raises(ReplyError):
         Cluster(api, PLACE).read()

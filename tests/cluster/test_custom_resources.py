@@ -18,7 +18,7 @@ from tests.cluster.custom_resources import KINDS, WITHOUT_KINDS, custom_plane
 from tests.cluster.installed import DEPLOY, Installed, eventually, installed
 from tests.cluster.kubelet import pod
 from tests.cluster.options import WITHOUT_CONTROLLERS, Options
-from tests.cluster.test_admission_table import OF_THE_STORED, asked, expected, placed
+from tests.cluster.test_admission_table import OF_THE_STORED, answered, asked, expected, placed
 
 pytestmark = pytest.mark.kubernetes("1.30", "1.34", "1.37")
 
@@ -86,16 +86,6 @@ def namespace(plane):
 def cases():
     """Return the cases of the three kinds."""
     return [case for case in asked() if case["object"]["kind"] in KINDS]
-
-
-def answered(ask):
-    try:
-        ask()
-    except ApiError as error:
-        if error.code == 422:
-            return {(field, reason) for field, reason, _ in error.causes}
-        raise
-    return set()
 
 
 def answers(api, case, namespace):

@@ -186,6 +186,18 @@ def before_write(monkeypatch: pytest.MonkeyPatch) -> Interruptions:
     return happens.append
 
 
+def a_change(api: Api) -> Callable[[str, str], None]:
+    """Return what changes the object of each write, for ``before_write``."""
+    numbers = itertools.count()
+
+    def change(method: str, path: str) -> None:
+        if method in ("PATCH", "DELETE"):
+            body = {"metadata": {"annotations": {f"touched-{next(numbers)}": "now"}}}
+            api.send("PATCH", path.removesuffix("/status"), body, content_type="application/merge-patch+json")
+
+    return change
+
+
 @pytest.fixture
 def killed_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Return a function that lets the command end after that many writes; 0: it does not end."""
@@ -313,14 +325,7 @@ def test_labels_that_differ_are_a_problem(api: Api, namespace: str) -> None:
 def test_writes_between_are_no_error(api: Api, namespace: str, before_write: Interruptions) -> None:
     """As the sidecar and other controllers do, somebody changes each object right before each of its writes."""
     kept = store_tree(api, namespace)
-    numbers = itertools.count()
-
-    def touch(method: str, path: str) -> None:
-        if method in ("PATCH", "DELETE"):
-            body = {"metadata": {"annotations": {f"touched-{next(numbers)}": "now"}}}
-            api.send("PATCH", path.removesuffix("/status"), body, content_type="application/merge-patch+json")
-
-    before_write(touch)
+    before_write(a_change(api))
     done = migrate()
 
     assert done.exit_code == 0, done.output
@@ -403,14 +408,7 @@ def test_the_role_of_the_page_is_enough(plane: ControlPlane, api: Api, namespace
     }
     workload = api.get("Workload", "train", namespace, version=CUSTOM)
     create(api, {**built_in_workload, "spec": workload["spec"]})
-    numbers = itertools.count()
-
-    def touch(method: str, path: str) -> None:
-        if method in ("PATCH", "DELETE"):
-            body = {"metadata": {"annotations": {f"touched-{next(numbers)}": "now"}}}
-            api.send("PATCH", path.removesuffix("/status"), body, content_type="application/merge-patch+json")
-
-    before_write(touch)
+    before_write(a_change(api))
     done = migrate("--kubeconfig", str(plane.user("mover", rules())))
 
     assert done.exit_code == 0, done.output

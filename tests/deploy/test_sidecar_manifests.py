@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubeapi.groups import TREE_KINDS
 from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.versions.served_versions import resources
 from muster.commands.sidecar import sidecar
-from scheduler_core.sidecar.building.builder import LEVELS
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -66,7 +66,7 @@ def test_what_is_watched_may_be_watched():
 
 
 def test_the_mode_build_may_watch_what_it_reads_and_write_groups_and_labels_of_pods():
-    groups = {(each.group, each.resource) for kind in LEVELS for each in resources(kind)}
+    groups = {(each.group, each.resource) for kind in TREE_KINDS for each in resources(kind)}
     read = {("", "namespaces"), *groups, *((each.group, each.plural) for each in KINDS)}
     owners = {(each.group, f"{each.plural}/finalizers", "update") for each in KINDS}
     events = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}

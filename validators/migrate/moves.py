@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi.decode import Json, plain, section
-from kubeapi.groups import PROTECTION_FINALIZERS
+from kubeapi.groups import PROTECTION_FINALIZERS, TREE_KINDS
 from validators.migrate.stored_objects import Content, Name, name_of, references_of
 
 
@@ -41,7 +41,7 @@ def parents_first(objects: Iterable[Content]) -> list[Content]:
         depth, above = 0, name
         while depth <= len(stored) and above in stored and (parent := section(stored[above], "spec").get("parentCompositePodGroupName")):
             depth, above = depth + 1, ("CompositePodGroup", name[1], str(parent))
-        return ("Workload", "CompositePodGroup", "PodGroup").index(name[0]), depth, name
+        return TREE_KINDS.index(name[0]), depth, name
 
     return [stored[name] for name in sorted(stored, key=order)]
 

@@ -14,12 +14,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.decode import section
+from kubeapi.groups import TREE_KINDS
 from validators.field import FieldError
 from validators.migrate.stored_objects import Content, Name, ObjectsToUpgrade, name_of, references_of
 from validators.rules.base import Operation
 
-KINDS = ("Workload", "CompositePodGroup", "PodGroup")
-"""Kinds whose objects can be stuck, parents first: they are created in this order and deleted in the reverse order."""
 _COMPOSITES, _LEAVES = "compositePodGroupTemplates", "podGroupTemplates"
 _MIN = {"CompositePodGroup": "minGroupCount", "PodGroup": "minCount"}
 _SET_BY_SERVER = frozenset({"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "finalizers"})
@@ -70,13 +69,13 @@ class Recreation:
 def recreations(objects: Iterable[Content], minor: int) -> list[Recreation]:
     """Return what must be created again before an upgrade to Kubernetes 1.*minor*, by Workload, in order of namespace and name.
 
-    *objects* are stored objects of KINDS.  An object is stuck if the newer version refuses an update that changes nothing, or if its
+    *objects* are stored objects of TREE_KINDS.  An object is stuck if the newer version refuses an update that changes nothing, or if its
     scheduler places no group of the tree.
     """
     stored = ObjectsToUpgrade(objects, minor)
     stuck = {name: errors for name, each in stored.objects.items() if (errors := stored.stuck_errors(each))}
     trees: dict[tuple[str, str], list[Name]] = {}
-    for name in sorted(stuck, key=lambda name: (KINDS.index(name[0]), name)):
+    for name in sorted(stuck, key=lambda name: (TREE_KINDS.index(name[0]), name)):
         trees.setdefault(stored.tree(stored.objects[name]), []).append(name)
     return [_recreation(stored, {name: stuck[name] for name in trees[key]}) for key in sorted(trees)]
 
@@ -124,7 +123,7 @@ def _mended(content: Content, parent: Content | None) -> Content:
     result.pop("status", None)
     metadata = {key: value for key, value in section(content, "metadata").items() if key not in _SET_BY_SERVER}
     metadata.pop("ownerReferences", None)
-    if references := [each for each in references_of(content) if each.get("kind") not in KINDS]:
+    if references := [each for each in references_of(content) if each.get("kind") not in TREE_KINDS]:
         metadata["ownerReferences"] = references
     result["metadata"] = metadata
     spec = dict(section(result, "spec"))

@@ -8,6 +8,7 @@ from typing import Any
 
 from kubeapi.decode import section
 from workloadbuilder.adapters.shared.known_objects import group_of
+from workloadbuilder.workload_item import Owner
 
 LABEL, BUILD = "muster.dev/groups", "build"
 """Label of a namespace, object or pod whose groups are built, and its value; any other value on an object or pod excludes it."""
@@ -74,12 +75,14 @@ def is_asked_for(manifest: Json, namespace: Json | None) -> bool:
 
 def has_built_owner(manifest: Json) -> bool:
     """Return whether the controller of an object is of a kind for which groups are built: they have the pods of this object too."""
-    return _controller(manifest) in OWNERS
+    owner = controller_of(manifest)
+    return owner is not None and (owner.group, owner.kind) in OWNERS
 
 
 def joins_group(pod: Json) -> bool:
     """Return whether a pod joins a group if the label of its namespace asks for groups, or its own label does."""
-    own, controller = _label(pod), _controller(pod)
+    own, owner = _label(pod), controller_of(pod)
+    controller = owner and (owner.group, owner.kind)
     if own is not None and own != BUILD:
         return False
     if controller in OWNERS_BY_LABEL:
@@ -87,12 +90,12 @@ def joins_group(pod: Json) -> bool:
     return controller in OWNERS
 
 
-def _controller(manifest: Json) -> tuple[str, str] | None:
-    """Return API group and kind of the controller of an object; None if it has none."""
+def controller_of(manifest: Json) -> Owner | None:
+    """Return the controller of an object; None if it has none."""
     owners = section(manifest, "metadata").get("ownerReferences")
     for each in owners if isinstance(owners, list) else ():
         if isinstance(each, dict) and each.get("controller") is True:
-            return group_of(str(each.get("apiVersion"))), str(each.get("kind"))
+            return Owner(str(each.get("apiVersion")), str(each.get("kind")), str(each.get("name")), str(each.get("uid")))
     return None
 
 

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json, section
+from kubeapi.groups import TREE_KINDS
 from kubeapi.versions.kubernetes_releases import FIRST_WITH_MUTABLE_COMPOSITES
 from validators.field import FieldError
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
@@ -22,7 +23,6 @@ from workloadbuilder.update import Action, changes, normalized_group
 
 MANAGED_BY = "app.kubernetes.io/managed-by", "muster"
 """Label of the objects that are created from what this module returns, with its value."""
-_LEVELS = ("Workload", "CompositePodGroup", "PodGroup")
 Name = tuple[str, str]
 """Kind and name of an object in the namespace."""
 
@@ -50,7 +50,7 @@ def desired(manifest: Json, known: Known, api_version: str) -> Desired | None:
     compiled = compile_object(manifest, known, options)
     if compiled is None:
         return None
-    objects = [each for each in compiled.objects if each["kind"] in _LEVELS]
+    objects = [each for each in compiled.objects if each["kind"] in TREE_KINDS]
     if compiled.errors or not objects:
         return Desired(errors=compiled.errors, skipped=compiled.skipped)
     if is_suspended(manifest):
@@ -75,7 +75,7 @@ def is_suspended(manifest: Json) -> bool:
 
 
 class StepKind(enum.StrEnum):
-    """What is done to an object."""
+    """Kind of a write."""
 
     CREATE = "create"
     PATCH = "patch"
@@ -128,7 +128,7 @@ def steps(
     surplus = there.keys() - {_name(each) for each in wanted}
     deleted += [name for name in surplus if name not in used() and not _ends(there[name])]
     # From the leaves up: a group is not deleted before those that name it.
-    deleted.sort(key=lambda name: (-_LEVELS.index(name[0]), name[1]))
+    deleted.sort(key=lambda name: (-TREE_KINDS.index(name[0]), name[1]))
     return Steps((*writes, *(Step(StepKind.DELETE, name) for name in deleted)), tuple(outdated))
 
 

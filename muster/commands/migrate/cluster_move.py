@@ -12,6 +12,7 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import minor_version
 from kubeapi.base_structs import MutableRecord, record_field
 from kubeapi.decode import section
+from kubeapi.groups import TREE_KINDS
 from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import kubernetes_releases, served_versions
 from kubeapi.versions.api_versions import CUSTOM
@@ -19,7 +20,6 @@ from muster.commands.migrate.cluster_objects import CONFLICT, GONE, ClusterObjec
 from muster.commands.snapshot.live_cluster import FORBIDDEN, ClusterError, ForbiddenError
 from validators.migrate import moves
 from validators.migrate.moves import MoveAction
-from validators.migrate.recreate import KINDS
 from validators.migrate.stored_objects import Content, Name, ObjectsToUpgrade, name_of, references_of
 from validators.rules.base import Operation
 
@@ -102,7 +102,7 @@ class ClusterMove:
 
     def _read(self) -> None:
         sources: list[Content] = []
-        for kind in KINDS:
+        for kind in TREE_KINDS:
             sources += (each for _, items in self._cluster.listed(served_versions.resource(kind, CUSTOM)) for each in items)
             for api_version, items in self._cluster.listed(served_versions.resource(kind)):
                 self._api_versions[kind] = api_version

@@ -10,10 +10,10 @@ from apiserver.api import MERGE_PATCH, Api, ReplyError
 from apiserver.discovery import base_path
 from kubeapi import decode
 from kubeapi.decode import section
+from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
 from kubeapi.versions.served_versions import WORKLOAD_GROUPS, Resource
 from muster.commands.snapshot.live_cluster import PAGE, list_pages, list_resources
-from validators.migrate.recreate import KINDS
 from validators.migrate.stored_objects import Content, name_of, references_of
 
 CONFLICT, GONE = 409, 404
@@ -79,7 +79,7 @@ class ClusterObjects:
                     if name in seen or not each.get("namespaced") or not set(each.get("verbs") or ()) >= _COLLECTED:
                         continue
                     seen.add(name)
-                    is_read = (group in WORKLOAD_GROUPS and kind in KINDS) or (group, name) == ("", "pods")
+                    is_read = (group in WORKLOAD_GROUPS and kind in TREE_KINDS) or (group, name) == ("", "pods")
                     if not is_read and (group, name) not in _NOT_COLLECTED:
                         yield api_version, name, kind
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi import decode
+from kubeapi.groups import TREE_KINDS
 from kubeapi.problem import Problem
 from kubeapi.versions import served_versions
 from muster.commands.snapshot import live_cluster
 from muster.render.problem_words import object_words, problem_words
 from validators.field import FieldError
-from validators.migrate.recreate import KINDS, Action, Recreation, Step
+from validators.migrate.recreate import Action, Recreation, Step
 from validators.migrate.stored_objects import Content, name_of
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -31,7 +32,7 @@ def stored_objects(kubeconfig: str | None, context: str | None) -> tuple[list[Co
     api = live_cluster.connect(kubeconfig, context, instead="PATH")
     objects: list[Content] = []
     problems: list[Problem] = []
-    for kind in KINDS:
+    for kind in TREE_KINDS:
         read = live_cluster.list_resources(api, [served_versions.resource(kind)], needed=())
         problems += read.problems
         for content in map(decode.parse, read.lists):
@@ -151,7 +152,7 @@ def _controllers(errors: Iterable[tuple[Content, object]]) -> list[str]:
     for content, _ in errors:
         metadata: Any = content["metadata"]
         for each in metadata.get("ownerReferences") or ():
-            if each.get("controller") and each.get("kind") not in KINDS:
+            if each.get("controller") and each.get("kind") not in TREE_KINDS:
                 owners[f"{each.get('kind')} {name_of(content)[1]}/{each.get('name')}"] = None
     return [*owners]
 

@@ -17,6 +17,7 @@ import msgspec
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
+from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.causes.built_groups import EXPECTED, GroupsCause, GroupsCreated, GroupsOutdated, GroupsRefused, NotBuiltReason
@@ -24,14 +25,14 @@ from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.sidecar.building import waiting_pods
 from scheduler_core.sidecar.building.group_plan import GroupPlan, Target, existing, plan_groups
 from scheduler_core.sidecar.building.group_writer import POD, GroupWriter
-from scheduler_core.sidecar.building.owned_objects import Group, Json, Name, Objects, controllers_in, name_of, uid_of
+from scheduler_core.sidecar.building.owned_objects import Group, Json, Name, Objects, name_of, uid_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.writes import Ref
 from scheduler_core.wording import built_group_words
 from workloadbuilder.adapters import built_kinds
 from workloadbuilder.adapters.group_objects import StepKind, Steps, steps
 
-LEVELS = ("Workload", "CompositePodGroup", "PodGroup")
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 IDLE_SECONDS = 1.0
 REFUSALS = frozenset({403, 409, 422})
@@ -108,7 +109,7 @@ class GroupBuilder:
     def _all_watchers(self) -> Iterator[tuple[Group, Watcher]]:
         for kind in built_kinds.KINDS:
             yield self._watcher((kind.group, kind.kind), kind.plural, kind.api_versions)
-        for level in LEVELS:
+        for level in TREE_KINDS:
             for each in served_versions.resources(level):
                 yield self._watcher((each.group, level), each.resource, each.api_versions)
         yield self._watcher(_NAMESPACES, "namespaces")
@@ -128,7 +129,7 @@ class GroupBuilder:
         with self._wake:
             if group == _PODS and self.objects.get(*(group, name_of(manifest))) is None:
                 self._seen.pop(uid_of(manifest), None)
-            elif group == _PODS or group[1] in LEVELS:
+            elif group == _PODS or group[1] in TREE_KINDS:
                 self._joining[name_of(manifest)[0]] = 0.0
             for each in keys:
                 self._due[each] = 0.0
@@ -137,8 +138,9 @@ class GroupBuilder:
     def _concerned(self, group: Group, manifest: Json) -> Iterator[Key]:
         """Yield the objects whose groups a changed object concerns: itself, its owner, those of a namespace or of a runtime."""
         namespace, name = name_of(manifest)
-        if group[1] in LEVELS:
-            yield from (((each.group, each.kind), (namespace, each.name)) for each in controllers_in(manifest))
+        if group[1] in TREE_KINDS:
+            if (owner := built_kinds.controller_of(manifest)) is not None:
+                yield (owner.group, owner.kind), (namespace, owner.name)
         elif built_kinds.kind_of(manifest) is not None:
             yield group, (namespace, name)
         elif group != _PODS:
@@ -204,7 +206,7 @@ class GroupBuilder:
     def target(self) -> Target | None:
         """Return the API group that has all three kinds, the built-in one first; None if there is none."""
         for each in served_versions.resources("PodGroup"):
-            versions = [self.api_version((each.group, level)) for level in LEVELS]
+            versions = [self.api_version((each.group, level)) for level in TREE_KINDS]
             if all(versions):
                 return Target(versions[0], self._kubernetes, self._schedulers)
         return None
@@ -305,8 +307,8 @@ class _Sink:
 def resource_name(group: Group) -> str:
     """Return the name of a kind in an API group: the kind alone if it is in the core group or in that of its hub."""
     api_group, kind = group
-    other = other_group(kind, api_group) if kind in LEVELS else api_group
-    return f"{kind}.{other}" if other else kind
+    other = other_group(kind, api_group) if kind in TREE_KINDS else api_group
+    return Ref(kind, "", "", group=other).resource
 
 
 def _now() -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""What should exist for one object, and the reason if nothing should; pure."""
+"""Plan of one object: the Workload and groups that should exist for it, or the reason for none; pure."""
 
 from __future__ import annotations
 

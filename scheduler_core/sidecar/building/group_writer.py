@@ -5,24 +5,23 @@ Each write has the uid of the object that it was decided for.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from apiserver.api import MERGE_PATCH, TRANSPORT, Api, ReplyError
+from apiserver.api import TRANSPORT, Api, ReplyError
 from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.sidecar.building.group_plan import Target, is_ours
 from scheduler_core.sidecar.building.owned_objects import Json, name_of, uid_of
+from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
-from scheduler_core.sidecar.client.requests import Paths
+from scheduler_core.sidecar.client.requests import ApiRequest, Paths
 from scheduler_core.sidecar.writes import RecordEvent, Ref
 from workloadbuilder.adapters.group_objects import Step, StepKind
 
 CONFLICT, NOT_FOUND = 409, 404
-EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces"
 _DECODE = msgspec.json.Decoder().decode
 _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 POD = "Pod"
@@ -42,31 +41,26 @@ class GroupWriter:
             OSError, urllib3.exceptions.HTTPError, ValueError: there was no readable response.
         """
         kind, name = step.name
-        path = self._paths.object_path(Ref(kind, namespace, name, uid, other_group(kind, target.group)))
+        ref = Ref(kind, namespace, name, uid, other_group(kind, target.group))
         match step.kind:
             case StepKind.CREATE:
-                self._create(path, step.body)
+                self._create(ref, step.body or {})
             case StepKind.PATCH:
-                self._patch(path, step.body or {}, uid)
+                self._send(requests.merge(ref, step.body or {}, self._paths))
             case StepKind.DELETE:
-                self._delete(path, uid)
+                self._delete(ref)
 
-    def _create(self, path: str, body: Any) -> None:
+    def _create(self, ref: Ref, body: Mapping[str, Any]) -> None:
         try:
-            self._api.send("POST", path.rpartition("/")[0], json.dumps(body).encode())
+            self._send(requests.create(ref, body, self._paths))
         except ReplyError as error:
-            # The watch may not have shown yet what an earlier pass has created.
-            if error.code != CONFLICT or not is_ours(_DECODE(self._api.read(path))):
+            # The watch may lag behind what an earlier pass has created.
+            if error.code != CONFLICT or not is_ours(_DECODE(self._api.read(self._paths.object_path(ref)))):
                 raise
 
-    def _patch(self, path: str, body: Mapping[str, Any], uid: str) -> None:
-        content = {**body, "metadata": {**body.get("metadata", {}), "uid": uid}}
-        self._api.send("PATCH", path, json.dumps(content).encode(), content_type=MERGE_PATCH)
-
-    def _delete(self, path: str, uid: str) -> None:
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}, "propagationPolicy": "Background"}
+    def _delete(self, ref: Ref) -> None:
         try:
-            self._api.send("DELETE", path, json.dumps(options).encode())
+            self._send(requests.delete(ref, ref.uid, self._paths))
         except ReplyError as error:
             if error.code != NOT_FOUND:
                 raise
@@ -79,9 +73,8 @@ class GroupWriter:
 
     def join(self, pod: Json, patch: Mapping[str, Any]) -> None:
         """Let a pod join its group; a pod that is gone, or another one of its name, is left alone.  Raises as ``carry_out``."""
-        namespace, name = name_of(pod)
         try:
-            self._patch(self._paths.object_path(Ref(POD, namespace, name)), patch, uid_of(pod))
+            self._send(requests.merge(Ref(POD, *name_of(pod), uid_of(pod)), patch, self._paths))
         except ReplyError as error:
             if error.code not in (NOT_FOUND, CONFLICT):
                 raise
@@ -89,15 +82,13 @@ class GroupWriter:
     def record_event(self, manifest: Json, event: tuple[str, str, str]) -> None:
         """Record an event about an object, with type, reason and message; one that is not accepted is not repeated."""
         recorded = RecordEvent(Ref(str(manifest["kind"]), *name_of(manifest), uid_of(manifest)), *event)
-        now, stamp = self._clock()
-        request = self._recorder.event_request(recorded, str(manifest["apiVersion"]), now, stamp)
+        request = self._recorder.event_request(recorded, str(manifest["apiVersion"]), *self._clock())
         if request is None:
             return
-        collection, body = f"{EVENTS_PATH}/{request.namespace}/events", json.dumps(request.body).encode()
         try:
-            if request.count > 1:
-                self._api.send("PATCH", f"{collection}/{request.name}", body, content_type=MERGE_PATCH)
-            else:
-                self._api.send("POST", collection, body)
+            self._send(requests.record_event(request))
         except (ReplyError, ValueError, *TRANSPORT):
             self._recorder.forget_event(recorded)
+
+    def _send(self, request: ApiRequest) -> None:
+        self._api.send(request.method, request.path, request.body, content_type=request.content_type)

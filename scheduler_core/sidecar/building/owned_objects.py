@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kubeapi.decode import section
-from workloadbuilder.workload_item import Owner
+from workloadbuilder.adapters.built_kinds import controller_of
 
 Json = Mapping[str, Any]
 Name = tuple[str, str]
@@ -74,15 +74,15 @@ class Objects:
             return [each for _, each in sorted(self._owned.get(uid, {}).items(), key=lambda item: item[0])]
 
     def _own(self, group: Group, manifest: Json) -> None:
-        for each in controllers_in(manifest):
-            self._owned.setdefault(each.uid, {})[group, name_of(manifest)] = manifest
+        if (owner := controller_of(manifest)) is not None:
+            self._owned.setdefault(owner.uid, {})[group, name_of(manifest)] = manifest
 
     def _disown(self, group: Group, manifest: Json) -> None:
-        for each in controllers_in(manifest):
-            owned = self._owned.get(each.uid, {})
+        if (owner := controller_of(manifest)) is not None:
+            owned = self._owned.get(owner.uid, {})
             owned.pop((group, name_of(manifest)), None)
             if not owned:
-                self._owned.pop(each.uid, None)
+                self._owned.pop(owner.uid, None)
 
 
 def name_of(manifest: Json) -> Name:
@@ -94,16 +94,6 @@ def name_of(manifest: Json) -> Name:
 def uid_of(manifest: Json) -> str:
     """Return the uid of an object; empty if it has none."""
     return str(section(manifest, "metadata").get("uid") or "")
-
-
-def controllers_in(manifest: Json) -> list[Owner]:
-    """Return the controller of an object; empty if it has none."""
-    owners = section(manifest, "metadata").get("ownerReferences") or ()
-    return [
-        Owner(str(each.get("apiVersion")), str(each.get("kind")), str(each.get("name")), str(each.get("uid")))
-        for each in owners
-        if isinstance(each, dict) and each.get("controller") is True
-    ]
 
 
 def is_deleted(manifest: Json) -> bool:

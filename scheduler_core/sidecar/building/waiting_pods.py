@@ -9,8 +9,8 @@ from kubeapi.decode import section
 from kubeapi.pods import PLACEMENT_GATE, POD_GROUP_LABEL, group_in
 from scheduler_core.causes.built_groups import NotBuiltReason
 from scheduler_core.sidecar.building.group_plan import GroupPlan
-from scheduler_core.sidecar.building.owned_objects import Objects, controllers_in, is_deleted, name_of, uid_of
-from workloadbuilder.adapters.built_kinds import LWS_LABEL, WAITING, has_built_owner
+from scheduler_core.sidecar.building.owned_objects import Objects, is_deleted, name_of, uid_of
+from workloadbuilder.adapters.built_kinds import LWS_LABEL, WAITING, controller_of, has_built_owner
 from workloadbuilder.adapters.members import MemberIndex, members_in
 
 Json = Mapping[str, Any]
@@ -75,18 +75,17 @@ def _first(pod: Json, objects: Objects) -> Json | None:
     namespace, labels = name_of(pod)[0], section(pod, "metadata", "labels")
     if (lws := labels.get(LWS_LABEL)) is not None:
         return objects.get(_LWS, (namespace, str(lws)))
-    for each in controllers_in(pod):
-        if (each.group, each.kind) == ("apps", "ReplicaSet"):
-            return objects.get(("apps", "Deployment"), (namespace, each.name.rpartition("-")[0]))
+    owner = controller_of(pod)
+    if owner is not None and (owner.group, owner.kind) == ("apps", "ReplicaSet"):
+        return objects.get(("apps", "Deployment"), (namespace, owner.name.rpartition("-")[0]))
     return _controller(pod, objects)
 
 
 def _controller(manifest: Json, objects: Objects) -> Json | None:
-    for each in controllers_in(manifest):
-        found = objects.get((each.group, each.kind), (name_of(manifest)[0], each.name))
-        if found is not None and uid_of(found) == each.uid:
-            return found
-    return None
+    if (owner := controller_of(manifest)) is None:
+        return None
+    found = objects.get((owner.group, owner.kind), (name_of(manifest)[0], owner.name))
+    return found if found is not None and uid_of(found) == owner.uid else None
 
 
 def _without_gates(pod: Json, gates: frozenset[str], labels: dict[str, str | None]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import msgspec
 from kubeapi.pods import PLACEMENT_GATE
 from kubeapi.versions import served_versions
 from scheduler_core.model.names import HOSTNAME
+from scheduler_core.sidecar.client.event_recorder import EventRequest
 from scheduler_core.sidecar.writes import (
     Bind,
     ClearSelectedNode,
@@ -206,16 +207,29 @@ def claim_status(target: Ref, content: Mapping[str, Json], paths: Paths) -> ApiR
     return ApiRequest("PUT", f"{paths.object_path(target)}/status", _ENCODE(content))
 
 
-def create(kind: str, content: Mapping[str, Json], paths: Paths) -> ApiRequest:
-    """Return the request that creates the object *content* of *kind*."""
-    path = paths.object_path(Ref(kind, content["metadata"]["namespace"], content["metadata"]["name"]))
-    return ApiRequest("POST", path.rpartition("/")[0], _ENCODE(content))
+def create(target: Ref, content: Mapping[str, Json], paths: Paths) -> ApiRequest:
+    """Return the request that creates the object *content*."""
+    return ApiRequest("POST", paths.object_path(target).rpartition("/")[0], _ENCODE(content))
 
 
-def delete(target: Ref, content: Mapping[str, Json], paths: Paths) -> ApiRequest:
-    """Return the request that deletes the object *content*."""
-    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": (content.get("metadata") or {}).get("uid")}}
+def merge(target: Ref, patch: Mapping[str, Json], paths: Paths) -> ApiRequest:
+    """Return the request that merges *patch* into an object; the server refuses a wrong uid."""
+    body = {**patch, "metadata": {**patch.get("metadata", {}), "uid": target.uid}}
+    return ApiRequest("PATCH", paths.object_path(target), _ENCODE(body), MERGE_PATCH)
+
+
+def delete(target: Ref, uid: str, paths: Paths) -> ApiRequest:
+    """Return the request that deletes the object with this *uid*."""
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
     return ApiRequest("DELETE", paths.object_path(target), _ENCODE(body))
+
+
+def record_event(event: EventRequest) -> ApiRequest:
+    """Return the request that creates an Event, or updates its count."""
+    collection = f"/apis/events.k8s.io/v1/namespaces/{event.namespace}/events"
+    if event.count > 1:
+        return ApiRequest("PATCH", f"{collection}/{event.name}", _ENCODE(event.body), MERGE_PATCH)
+    return ApiRequest("POST", collection, _ENCODE(event.body))
 
 
 def pod_status(target: Ref, status: Mapping[str, Json], paths: Paths) -> ApiRequest:

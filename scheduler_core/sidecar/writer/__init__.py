@@ -1,4 +1,4 @@
-"""The only writer to the API server; imports ``client`` and ``writes``.
+"""The only writer of placement to the API server; imports ``client`` and ``writes``.
 
 dispatcher    worker threads, retries and dry runs
 work_queue    one write in flight per object, urgent first, failed writes after a backoff

@@ -60,10 +60,8 @@ class ClaimWriter:
         allocation = AllocateClaim(Ref("ResourceClaim", target.namespace, write.claim), write.allocation, (target,), write.configurations)
         claim = self._sender.get_object(allocation)
         if claim is None:
-            api_version = self._paths.api_version("ResourceClaim")
-            self._sender.send_for_object(
-                allocation, requests.create("ResourceClaim", extended_claim.new_claim(write, api_version), self._paths)
-            )
+            created = extended_claim.new_claim(write, self._paths.api_version("ResourceClaim"))
+            self._sender.send_for_object(allocation, requests.create(allocation.target, created, self._paths))
         elif not extended_claim.is_usable(write, claim):
             return WriteOutcome.REFUSED, f"claim {target.namespace}/{write.claim} of an earlier attempt still exists"
         result = self._change_claim(allocation)
@@ -83,5 +81,5 @@ class ClaimWriter:
             kept = tuple(each for each in current if each != claim_status.FINALIZER)
             self._sender.send(requests.finalizers(write.target, content, kept, self._paths))
         if not content["metadata"].get("deletionTimestamp"):
-            self._sender.send(requests.delete(write.target, content, self._paths))
+            self._sender.send(requests.delete(write.target, content["metadata"].get("uid", ""), self._paths))
         return WriteOutcome.DONE, ""

@@ -46,9 +46,7 @@ from scheduler_core.sidecar.writes import (
 
 REQUEST_SECONDS = 10.0
 _SHORTEST_SECONDS = 0.1
-EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces"
 
-_ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
 
 
@@ -170,10 +168,8 @@ class Executor:
             event_request = self._recorder.event_request(event, version, time.monotonic(), _now())
         if event_request is None:
             return
-        path, body = f"{EVENTS_PATH}/{event_request.namespace}/events", _ENCODE(event_request.body)
-        again = ApiRequest("PATCH", f"{path}/{event_request.name}", body, requests.MERGE_PATCH)
         try:
-            self.send(again if event_request.count > 1 else ApiRequest("POST", path, body))
+            self.send(requests.record_event(event_request))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             # The event may not exist, so its count must not be increased next time.
             with self._recording:
