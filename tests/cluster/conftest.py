@@ -5,20 +5,26 @@ plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.
 
 The mark ``kubernetes`` names the versions of Kubernetes that a test needs: ``kubernetes(since="1.30")`` lets it run where the selected
 version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.
-``custom_resources("1.30")`` runs it also on 1.30 without the built-in kinds, where groups are custom resources: ``plane.api`` writes them in
-that form.
+``custom_resources("1.30", "1.37")`` runs it also on each of these versions without the built-in kinds, where groups are custom resources:
+``plane.api`` writes them in that form.  Tests that use the fixture ``strategy`` run with each strategy of the sidecar.
+
+`make soak` runs all of that; `make test` a test with the built-in kinds, and once with custom resources: on one version and with one
+strategy, which are the same for all tests of a file, because a control plane takes longer to start than most tests (see ``_sampled``).
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from scheduler_core.model.options import STRATEGIES
 from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.control_plane import LIVE, ControlPlane
 from tests.cluster.custom_resources import custom_plane
@@ -27,6 +33,7 @@ from tests.cluster.options import Options
 from tests.cluster.programs import REQUIRED, MissingError, Programs, find, of
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
+from tests.sampling import WHOLE
 
 if TYPE_CHECKING:
     from tests.cluster.doctor_installation import Examined
@@ -54,15 +61,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test on each version that its mark names."""
+    """Run a test on each version that its mark names, and with each strategy if it uses one."""
+    used = metafunc.fixturenames
+    strategies = STRATEGIES if "strategy" in used else ("",)
     mark = metafunc.definition.get_closest_marker("kubernetes")
-    if mark and mark.args and "programs" in metafunc.fixturenames:
+    if mark and mark.args and "programs" in used:
         metafunc.parametrize("programs", mark.args, indirect=True)
     mark = metafunc.definition.get_closest_marker("custom_resources")
-    if mark and mark.args and "programs" in metafunc.fixturenames:
-        planes = [(False, ""), *((True, version) for version in mark.args)]
-        names = ["built-in", *(f"custom {version}" for version in mark.args)]
-        metafunc.parametrize(("custom", "programs"), planes, indirect=True, ids=names, scope="session")
+    if mark and mark.args and "programs" in used:
+        custom = itertools.product((True,), *_sampled((mark.args, strategies), metafunc.definition.nodeid))
+        runs = [*((False, "", each) for each in strategies), *custom]
+        names = [" ".join(filter(None, (f"custom {version}" if version else "built-in", each))) for _, version, each in runs]
+        arguments = ("custom", "programs", *(("strategy",) if any(strategies) else ()))
+        metafunc.parametrize(arguments, [each[: len(arguments)] for each in runs], indirect=True, ids=names, scope="session")
+    elif "strategy" in used:
+        metafunc.parametrize("strategy", strategies, indirect=True, scope="session")
+
+
+def _sampled(parameters: Iterable[Sequence[str]], nodeid: str) -> Iterator[Sequence[str]]:
+    """Yield the values of each parameter: all in `make soak`, otherwise one by the name of the test's file, the same each time."""
+    number = zlib.crc32(nodeid.partition("::")[0].encode())
+    for values in parameters:
+        yield values if WHOLE else (values[number % len(values)],)
+        number //= len(values)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -122,6 +143,12 @@ def programs(request: pytest.FixtureRequest) -> Programs:
 def custom(request: pytest.FixtureRequest) -> bool:
     """Return whether the groups of the control plane are custom resources."""
     return bool(getattr(request, "param", False))
+
+
+@pytest.fixture(scope="session")
+def strategy(request: pytest.FixtureRequest) -> str:
+    """Return the strategy of the sidecar, for its option ``--strategy``."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="package")
