@@ -100,8 +100,8 @@ def test_a_gang_that_lost_a_pod_while_it_was_bound_says_until_when_it_waits(plan
 
 
 @pytest.fixture(scope="module")
-def started(plane, tmp_path_factory, strategy):
-    with sidecar(plane, tmp_path_factory.mktemp("reports"), *ALONE, "--strategy", strategy, fork=True) as running:
+def started(plane, tmp_path_factory):
+    with sidecar(plane, tmp_path_factory.mktemp("reports"), *ALONE, fork=True) as running:
         yield running
 
 

@@ -150,6 +150,7 @@ def test_a_csi_storage_capacity_without_capacity_does_not_stop_the_sidecar(start
         assert "Traceback" not in started.log.read_text()
     finally:
         api.delete("CSIDriver", DRIVER)
+        clean(api, ("CSIStorageCapacity",), namespace)
 
 
 def without(rules, *resources):
