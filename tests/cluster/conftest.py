@@ -8,15 +8,14 @@ version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` r
 ``custom_resources("1.30", "1.37")`` runs it also on each of these versions without the built-in kinds, where groups are custom resources:
 ``plane.api`` writes them in that form.  Tests that use the fixture ``strategy`` run with each strategy of the sidecar.
 
-`make soak` runs all of that; `make test` a test with the built-in kinds, and once with custom resources: on one version and with one
-strategy, which are the same for all tests of a file, because a control plane takes longer to start than most tests (see ``_sampled``).
+`make soak` runs all of that; `make test` a test with the built-in kinds, and with custom resources on one of the versions that were built, with
+the other strategy.  These are the same for all tests of a file, because a control plane takes longer to start than most tests.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -69,8 +68,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("programs", mark.args, indirect=True)
     mark = metafunc.definition.get_closest_marker("custom_resources")
     if mark and mark.args and "programs" in used:
-        custom = itertools.product((True,), *_sampled((mark.args, strategies), metafunc.definition.nodeid))
-        runs = [*((False, "", each) for each in strategies), *custom]
+        runs = _runs(_built(mark.args), strategies, metafunc.definition.nodeid)
         names = [" ".join(filter(None, (f"custom {version}" if version else "built-in", each))) for _, version, each in runs]
         arguments = ("custom", "programs", *(("strategy",) if any(strategies) else ()))
         metafunc.parametrize(arguments, [each[: len(arguments)] for each in runs], indirect=True, ids=names, scope="session")
@@ -78,12 +76,28 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("strategy", strategies, indirect=True, scope="session")
 
 
-def _sampled(parameters: Iterable[Sequence[str]], nodeid: str) -> Iterator[Sequence[str]]:
-    """Yield the values of each parameter: all in `make soak`, otherwise one by the name of the test's file, the same each time."""
-    number = zlib.crc32(nodeid.partition("::")[0].encode())
-    for values in parameters:
-        yield values if WHOLE else (values[number % len(values)],)
-        number //= len(values)
+@functools.cache
+def _built(versions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of *versions* that were built; all, so that tests are skipped or fail, if none was, and in `make soak`."""
+    result = []
+    for each in versions:
+        with contextlib.suppress(MissingError):
+            of(each)
+            result.append(each)
+    return versions if WHOLE or not result else tuple(result)
+
+
+def _runs(versions: Sequence[str], strategies: Sequence[str], nodeid: str) -> list[tuple[bool, str, str]]:
+    """Return whether groups are custom resources, the version and the strategy of each run of a test: all in `make soak`, otherwise two.
+
+    The name of the test's file selects them, so that they are the same each time.
+    """
+    planes = [(False, ""), *((True, each) for each in versions)]
+    if WHOLE:
+        return [(*plane, strategy) for plane in planes for strategy in strategies]
+    number, index = divmod(zlib.crc32(nodeid.partition("::")[0].encode()), len(versions))
+    first, other = (strategies[each % len(strategies)] for each in (number, number + 1))
+    return [(*planes[0], first), (*planes[1 + index], other)]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
