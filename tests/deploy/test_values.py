@@ -242,9 +242,13 @@ def test_values_that_contradict_each_other_are_refused_by_the_schema(values, pat
             "nothing lets pods join groups",
             id="groups without webhook or policy",
         ),
-        pytest.param(("build.enabled=true", *SIDECAR), "sidecar.modes does not have build", id="nobody creates groups"),
         pytest.param(
-            ("build.enabled=true", *SIDECAR, "sidecar.modes={build,place}"), "sidecar.modes does not have ungate", id="nobody removes gates"
+            (
+                *("build.enabled=true", "build.placedBy=scheduler", *SIDECAR),
+                *("sidecar.modes={validate}", "sidecar.schedulerName=default-scheduler"),
+            ),
+            "kube-scheduler places the same pods",
+            id="two schedulers of one name",
         ),
         pytest.param(
             ("build.enabled=true", "webhooks.env.MUSTER_PLACED_BY=none"),

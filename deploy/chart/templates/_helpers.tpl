@@ -284,13 +284,19 @@ resources that were all defined otherwise.
 {{- if and $build.enabled (not $build.policy) (not .Values.webhooks.enabled) }}
 {{- fail "build.enabled is true, but nothing lets pods join groups: set webhooks.enabled or build.policy to true" }}
 {{- end }}
-{{- if and $build.enabled .Values.sidecar.enabled (not (has "build" .Values.sidecar.modes)) }}
-{{- fail "build.enabled is true, but sidecar.modes does not have build: no groups would be created, and pods would wait forever" }}
+{{- if and $build.enabled .Values.sidecar.enabled (eq $build.placedBy "scheduler") (eq .Values.sidecar.schedulerName "default-scheduler") }}
+{{- fail "build.placedBy is scheduler and sidecar.schedulerName is default-scheduler, but kube-scheduler places the same pods: give the sidecar another name" }}
 {{- end }}
-{{- $needed := eq $build.placedBy "gate" | ternary "ungate" "place" }}
-{{- if and $build.enabled .Values.sidecar.enabled (ne $build.placedBy "none") (not (has $needed .Values.sidecar.modes)) }}
-{{- fail (printf "build.placedBy is %s, but sidecar.modes does not have %s: pods would wait forever" $build.placedBy $needed) }}
 {{- end }}
+
+{{/* The modes of the sidecar: those of its values, and those without which pods that join groups would wait forever. */}}
+{{- define "muster.sidecarModes" -}}
+{{- $build := .Values.build }}
+{{- $added := list }}
+{{- if $build.enabled }}
+{{- $added = list "build" (get (dict "gate" "ungate" "scheduler" "place" "none" "") $build.placedBy) | compact }}
+{{- end }}
+{{- concat .Values.sidecar.modes $added | uniq | toJson }}
 {{- end }}
 
 {{/* A drain evicts one replica at a time. */}}
