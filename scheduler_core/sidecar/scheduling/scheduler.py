@@ -60,7 +60,9 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
-        return now if self._cache.reporter.changes else self._queue.entities.due(now, full=self._is_full())
+        return (
+            now if self._cache.reporter.changes or self._queue.deviations.has_new else self._queue.entities.due(now, full=self._is_full())
+        )
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
@@ -68,7 +70,13 @@ class Scheduler:
         began = clock() if clock is not None else 0.0
         results = self._write_results
         plans = (Attempt(root, None, writes) for root, writes in self._plan_steps.next_writes(now))
-        reports = (*plans, *results.take_back_abandoned(), *results.advance_volumes(now), *results.report_failing_binds(now))
+        reports = (
+            *plans,
+            *results.take_back_abandoned(),
+            *results.advance_volumes(now),
+            *results.report_failing_binds(now),
+            *results.report_deviations(),
+        )
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return (*reports, *done)
@@ -148,7 +156,10 @@ class Scheduler:
             return None
         known = self._cache.snapshot((decision.root,))
         return Explanation(
-            decision, writes_json(self._queue.get(decision.root)), (*template_differences.problems(known.groups, known.known),)
+            decision,
+            writes_json(self._queue.get(decision.root)),
+            (*template_differences.problems(known.groups, known.known),),
+            self._queue.deviations.of(decision.root),
         )
 
     def _decision(self, root: Root) -> Decision | None:
@@ -157,7 +168,7 @@ class Scheduler:
         if status is None or entity is None:
             return queue.decisions.get(root)
         if queue.is_held_back(entity, status):
-            return waiting_decision(self._cache, entity, status, self._options)
+            return waiting_decision(queue, entity, status)
         if status.to_place and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None:
             return decision
         return queue.decisions.get(root) or (Decision(root, Status.WAIT, (Awaited.FIRST_ATTEMPT,)) if status.to_place else None)

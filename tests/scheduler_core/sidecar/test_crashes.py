@@ -14,7 +14,7 @@ from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
-from scheduler_core.sidecar.writes import WriteOutcome
+from scheduler_core.sidecar.writes import Deviations, WriteOutcome
 from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
@@ -30,7 +30,14 @@ MANY = settings(
 
 def options(mode: str, strategy: str = "complete") -> SchedulerOptions:
     ungate = mode == "ungate"
-    return SchedulerOptions(scheduler_name=NAME, place=not ungate, ungate=ungate, preempt=mode == "preempt", strategy=strategy)
+    return SchedulerOptions(
+        scheduler_name=NAME,
+        place=not ungate,
+        ungate=ungate,
+        preempt=mode == "preempt",
+        strategy=strategy,
+        deviations=Deviations.UNDO,
+    )
 
 
 def gated(objects: list[Json]) -> list[Json]:

@@ -18,6 +18,7 @@ from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
     Condition,
+    Deviations,
     Evict,
     Nominate,
     RecordEvent,
@@ -591,7 +592,7 @@ def pinned(*more: Json, **options: Any) -> Scene:
     """A gang that is pinned to n1 and does not come to be bound."""
     first = pod("g-0", "g", nodeSelector={HOST: "n1"})
     first["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
-    return Scene(node("n1"), leaf("g", 2), first, *more, place=False, ungate=True, pinned_seconds=300.0, **options)
+    return Scene(node("n1"), leaf("g", 2), first, *more, **{"place": False, "ungate": True, "deviations": Deviations.UNDO, **options})
 
 
 def test_pinned_pods_that_cannot_be_deleted_are_not_retried_at_once():
