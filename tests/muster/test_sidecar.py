@@ -102,6 +102,8 @@ def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
         pytest.param(("--gates", "CompositePodGroup=maybe"), "CompositePodGroup", id="no value of a gate"),
         pytest.param(("--device-topology", "clique"), "'clique' must be an attribute with its domain", id="an attribute without domain"),
         pytest.param(("--device-topology", "a.b/c,"), "'' must be an attribute with its domain", id="no attribute"),
+        pytest.param(("--deviations", "delete"), "'--deviations': must be one of report, undo", id="no treatment"),
+        pytest.param(("--deviation-after", "0"), "must be a number of seconds from 1 to 86400", id="no time to bind"),
         pytest.param(("--settle", "-1"), "--settle", id="less than no time"),
         pytest.param(("--settle", "nan"), "'--settle': must be", id="no time at all"),
         pytest.param(("--silence", "nan"), "'--silence': must be", id="no silence at all"),

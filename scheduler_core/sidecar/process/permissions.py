@@ -42,6 +42,8 @@ _PLACE = (
 The API server checks ``resourceclaims/binding`` for changes of the allocation or the reservations of a claim, from 1.36.
 """
 _UNGATE = tuple(Permission("pods", verb) for verb in ("get", "patch"))
+_UNDO = (Permission("pods", "delete"), Permission("pods/status", "patch"))
+"""Permissions of mode ``ungate`` with ``--deviations undo``: a pod gets a condition before it is deleted."""
 _GROUP_KINDS = ("CompositePodGroup", "PodGroup")
 
 
@@ -83,8 +85,7 @@ def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterato
             yield from _PLACE
         case Mode.UNGATE:
             yield from _UNGATE
-            if settings.deviations is Deviations.UNDO:
-                yield Permission("pods", "delete")
+            yield from _UNDO if settings.deviations is Deviations.UNDO else ()
         case Mode.PREEMPT if settings.eviction_method is EvictionMethod.EVICT:
             yield Permission("pods/eviction", "create")
         case Mode.PREEMPT:
@@ -92,7 +93,7 @@ def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterato
         case Mode.VALIDATE:
             pass
     yield from _EVENTS
-    if mode is not Mode.VALIDATE:
+    if mode in (Mode.PLACE, Mode.PREEMPT):
         yield Permission("pods/status", "patch")
     for each in groups:
         yield Permission(f"{each.resource}/status", "patch", each.group)

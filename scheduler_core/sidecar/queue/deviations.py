@@ -20,7 +20,7 @@ INITIAL_SECONDS, MAX_SECONDS = 10.0, 3600.0
 
 
 def deviating_pods(pinned: Iterable[LivePod], gone: Mapping[Ref, str], nodes: Container[str], *, late: bool) -> tuple[DeviatingPod, ...]:
-    """Return the pods that are not as planned, by name.
+    """Return the pods that are not as planned, by name; those that are being deleted are not compared.
 
     Args:
         pinned: pods that were pinned to nodes.
@@ -31,6 +31,8 @@ def deviating_pods(pinned: Iterable[LivePod], gone: Mapping[Ref, str], nodes: Co
     """
     found = [DeviatingPod(ref.key, node, Deviation.POD_GONE) for ref, node in gone.items()]
     for pod in pinned:
+        if pod.parsed_pod.terminating or pod.deletion_assumed:
+            continue
         node, planned = pod.parsed_pod.node, pod.pinned_node
         if node and node != planned:
             found.append(DeviatingPod(pod.key, planned, Deviation.BOUND_ELSEWHERE, node))

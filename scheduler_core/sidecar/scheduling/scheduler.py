@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubeapi.gather import Name
-from scheduler_core.causes.live import Awaited
+from scheduler_core.causes.live import Awaited, PlacementDeviated
 from scheduler_core.causes.pre_enqueue import PodGroupAwaited
 from scheduler_core.loading import template_differences
 from scheduler_core.model.decision import Decision
@@ -166,7 +166,10 @@ class Scheduler:
         """Return what *root* waits for if it cannot be attempted now, else the last decision on it; None if there is none."""
         queue, status, entity = self._queue, self._queue.status_of(root), self._queue.get(root)
         if status is None or entity is None:
-            return queue.decisions.get(root)
+            deviating = queue.deviations.of(root)
+            # An earlier process has decided on it.
+            known = Decision(root, Status.SUCCESS, (PlacementDeviated(deviating),)) if deviating else None
+            return queue.decisions.get(root) or known
         if queue.is_held_back(entity, status):
             return waiting_decision(queue, entity, status)
         if status.to_place and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None:

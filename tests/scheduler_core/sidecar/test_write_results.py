@@ -609,7 +609,7 @@ def test_pinned_pods_that_cannot_be_deleted_are_not_retried_at_once():
 def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
     scene = pinned(bound(pod("g-1", "g"), "n1"))
     writes = scene.wait(0) + scene.wait(300)
-    assert ([("g", "PlacementUndone")], 1) == (told(writes), len(of(Remove, writes)))
+    assert ([("g", "PlacementDeviated"), ("g", "PlacementUndone")], 1) == (told(writes), len(of(Remove, writes)))
     assert [] == scene.wait(1000)
 
 
