@@ -59,7 +59,7 @@ class DeviationLog:
         """Return whether there are deviations that are not yet reported."""
         return bool(self._new)
 
-    def of(self, root: Root) -> tuple[DeviatingPod, ...]:
+    def of_root(self, root: Root) -> tuple[DeviatingPod, ...]:
         """Return the deviations of *root*."""
         return self._found.get(root, ())
 
@@ -68,7 +68,7 @@ class DeviationLog:
 
         *late*: its pods should be bound by now; *incomplete*: members are missing, and should have been replaced by now.
         """
-        root, before = status.root, self.of(status.root)
+        root, before = status.root, self.of_root(status.root)
         gone = self._gone(status)
         found = deviating_pods(status.pinned, gone if incomplete else {}, self._cache.usage.nodes.nodes, late=late)
         if status.was_scheduled:

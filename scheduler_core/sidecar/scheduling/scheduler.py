@@ -70,13 +70,7 @@ class Scheduler:
         began = clock() if clock is not None else 0.0
         results = self._write_results
         plans = (Attempt(root, None, writes) for root, writes in self._plan_steps.next_writes(now))
-        reports = (
-            *plans,
-            *results.take_back_abandoned(),
-            *results.advance_volumes(now),
-            *results.report_failing_binds(now),
-            *results.report_deviations(),
-        )
+        reports = (*plans, *results.due(now))
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return (*reports, *done)
@@ -159,14 +153,14 @@ class Scheduler:
             decision,
             writes_json(self._queue.get(decision.root)),
             (*template_differences.problems(known.groups, known.known),),
-            self._queue.deviations.of(decision.root),
+            self._queue.deviations.of_root(decision.root),
         )
 
     def _decision(self, root: Root) -> Decision | None:
         """Return what *root* waits for if it cannot be attempted now, else the last decision on it; None if there is none."""
         queue, status, entity = self._queue, self._queue.status_of(root), self._queue.get(root)
         if status is None or entity is None:
-            deviating = queue.deviations.of(root)
+            deviating = queue.deviations.of_root(root)
             # An earlier process has decided on it.
             known = Decision(root, Status.SUCCESS, (PlacementDeviated(deviating),)) if deviating else None
             return queue.decisions.get(root) or known

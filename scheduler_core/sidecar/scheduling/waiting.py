@@ -35,7 +35,7 @@ from scheduler_core.sidecar.scheduling.decide import refused
 def waiting_decision(queue: SchedulingQueue, entity: QueuedEntity, status: RootStatus) -> Decision:
     """Return the decision on a root that cannot be attempted now: Wait, or Invalid for a tree that breaks a rule."""
     cache, options = queue.cache, queue.options
-    deviating = queue.deviations.of(entity.root)
+    deviating = queue.deviations.of_root(entity.root)
     deviated = PlacementDeviated(deviating) if deviating else None
     decision = refused(cache, entity.root, options.cycle, status.excluded) or Decision(entity.root, Status.WAIT)
     late = any(each.deviation is Deviation.NOT_BOUND for each in deviating)

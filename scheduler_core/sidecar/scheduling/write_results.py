@@ -107,6 +107,10 @@ class WriteResults:
                 raise ValueError(f"internal error: {action} of {entity.root} in {entity.state}")
         return writes
 
+    def due(self, now: float) -> tuple[Attempt, ...]:
+        """Return what is due apart from attempts: claims of pods that are gone, volumes that are bound, and reports."""
+        return (*self.take_back_abandoned(), *self.advance_volumes(now), *self.report_failing_binds(now), *self.report_deviations())
+
     def report_failing_binds(self, now: float) -> tuple[Attempt, ...]:
         """Return the conditions and events of roots whose binds are being retried."""
         attempts = []
