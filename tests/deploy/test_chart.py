@@ -312,6 +312,15 @@ def test_a_mode_that_is_off_has_no_role(modes):
     assert f"--mode={','.join(modes)}" in own["args"]
 
 
+def test_undoing_has_a_role_and_an_option_of_its_own():
+    values = (*SIDECAR, "sidecar.modes={ungate}")
+    before, found = objects(*values), objects(*values, "sidecar.deviations=undo")
+
+    assert {("ClusterRole", "muster-sidecar-undo"), ("ClusterRoleBinding", "muster-sidecar-undo")} == found.keys() - before.keys()
+    args = [container("muster-sidecar", *each)[1]["args"] for each in (values, (*values, "sidecar.deviations=undo"))]
+    assert ["--deviations=undo"] == [each for each in args[1] if each not in args[0]]
+
+
 def test_a_component_that_is_off_leaves_nothing_behind():
     assert not [key for key in objects(*SIDECAR, "webhooks.enabled=false", *EVERYTHING[1:2], *EVERYTHING[3:]) if "webhook" in key[1]]
     assert not [key for key in objects() if "sidecar" in key[1]]

@@ -163,6 +163,8 @@ def test_an_unusual_value_is_accepted(value):
 CONTRADICTIONS = [
     pytest.param(("webhooks.enabled=false",), "/sidecar/enabled': value must be true", id="nothing is installed"),
     pytest.param((*SIDECAR, "sidecar.modes={validate,preempt}"), "/sidecar/modes': no items match", id="preempt alone"),
+    pytest.param((*SIDECAR, "sidecar.deviations=undo"), "/sidecar/modes': no items match", id="nothing to undo"),
+    pytest.param((*SIDECAR, "sidecar.deviations=delete"), "/sidecar/deviations': value must be one of", id="no treatment"),
     pytest.param(
         ("webhooks.env.MUSTER_REQUEST_SECONDS=5", "webhooks.timeoutSeconds=5"),
         "/webhooks/env/MUSTER_REQUEST_SECONDS': exclusiveMaximum: got 5, want 5",

@@ -103,6 +103,7 @@ def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
         pytest.param(("--device-topology", "clique"), "'clique' must be an attribute with its domain", id="an attribute without domain"),
         pytest.param(("--device-topology", "a.b/c,"), "'' must be an attribute with its domain", id="no attribute"),
         pytest.param(("--deviations", "delete"), "'--deviations': 'delete' is not one of 'report', 'undo'", id="no treatment"),
+        pytest.param(("--deviations", "undo"), "--deviations undo needs --mode ungate", id="nothing to undo"),
         pytest.param(("--deviation-after", "0"), "'--deviation-after': 0.0 is not in the range", id="no time to bind"),
         pytest.param(("--settle", "-1"), "--settle", id="less than no time"),
         pytest.param(("--settle", "nan"), "'--settle': must be", id="no time at all"),

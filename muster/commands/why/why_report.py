@@ -194,7 +194,8 @@ def _explained(answer: Mapping[str, Any]) -> Iterator[str]:
     deviating = answer.get("deviating")
     for each in deviating if isinstance(deviating, list) else ():
         if isinstance(each, dict):
-            yield f"not as planned: {each.get('pod')}, planned for {each.get('plannedNode')}: {each.get('deviation')} {each.get('node', '')}".rstrip()
+            where = f" on {each['node']}" if each.get("node") else ""
+            yield f"not as planned: {each.get('pod')}, planned for {each.get('plannedNode')}: {each.get('deviation')}{where}"
     writes = answer.get("writes")
     if isinstance(writes, dict):
         if writes.get("queue"):
