@@ -165,6 +165,26 @@ def test_pod_on_the_twin_of_its_node_is_found(plane, api, namespace, nodes, tmp_
             waits(api, namespace, "is bound to node twin, not to a-1")
 
 
+def test_gang_of_which_a_pod_is_preempted_is_undone_and_placed_anew(plane, api, namespace, racks, tmp_path, custom):
+    if not custom:
+        pytest.skip("a kube-scheduler that knows the group binds no part of it")
+    priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"urgent-{namespace}"}, "value": 1000}
+    api.create(priority)
+    with Kubelet(api), sidecar(plane, tmp_path, *MODE, "--deviation-after", "60", "--deviations", "undo", fork=True):
+        gang(api, namespace)
+        rack = min(opened(api, namespace).values()).partition("-")[0]
+        fill(api, namespace, f"{rack}-1")
+        with kube_scheduler(plane):
+            bound(api, namespace, 2)
+            urgent = {"nodeSelector": {HOST: f"{rack}-0"}, "priorityClassName": f"urgent-{namespace}"}
+            api.create(pod("urgent", namespace, spec=urgent, cpu=3))
+            scheduled(api, "PodGroup", "g", namespace)
+        assert "PlacementUndone" in events_of(api, namespace, "g")
+        found = members({each["metadata"]["name"]: each for each in api.objects("Pod", namespace)})
+        assert {"b" if rack == "a" else "a"} == {each["spec"]["nodeName"].partition("-")[0] for each in found.values()}
+    api.delete("PriorityClass", f"urgent-{namespace}")
+
+
 @moments(POINTS)
 def test_an_undoing_is_finished_whenever_the_sidecar_dies(plane, api, namespace, racks, tmp_path, point, lose):
     """No kube-scheduler binds the pods, so that the gang is undone; in the end it is whole, in one rack."""

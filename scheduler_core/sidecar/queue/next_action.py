@@ -80,9 +80,11 @@ def update_timers(
     entity.partial_since = _since(entity.partial_since, now, active=bool(status.partially_bound))
     entity.awaits_binding_since = _since(entity.awaits_binding_since, now, active=status.awaits_binding)
     times = _update_commit(entity, status, options, now)
-    kept = not any(map(options.our_pods.deletes, status.placed))
+    waits = _undo_times(entity, options)
+    times += [at for at in waits if at > now]
+    # A gang that is only reported is not looked at again.
     times += [
-        at if at > now else now + RECHECK_SECONDS for at in _undo_times(entity, options) if not (kept and is_over(at, 0, options, now))
+        now + RECHECK_SECONDS for at in waits if at <= now and (not options.is_current(at) or options.our_pods.can_undo(status.placed))
     ]
     _update_report(entity, options, now, held_back=is_held_back(waiting, status), partial=bool(status.partially_bound), hint=hint)
     times += [entity.report_at] if entity.report_at is not None else []
@@ -114,10 +116,10 @@ def _update_report(entity: QueuedEntity, options: SchedulerOptions, now: float, 
 def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, schedulable: bool) -> bool:
     """Return whether the bound pods of a gang must be undone without another attempt."""
     if is_over(entity.awaits_binding_since, options.pinned_seconds, options, now):
-        return any(map(options.our_pods.deletes, status.placed))
+        return options.our_pods.can_undo(status.placed)
     if not status.partially_bound or status.terminating or entity.partial_since is None:
         return False
-    if not any(map(options.our_pods.deletes, status.partially_bound)):
+    if not options.our_pods.can_undo(status.partially_bound):
         return False
     if entity.awaits_victims and status.to_place and status.ready:
         return False

@@ -112,7 +112,7 @@ class SchedulingQueue:
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
         """Move *entity* to activeQ or to its waiting state; delete it if nothing is left to do."""
         entities, options, waiting = self.entities, self.options, current_waiting(entity, self.cache, hint=hint)
-        late = is_over(entity.awaits_binding_since, options.pinned_seconds, options, now)
+        late = status.awaits_binding and is_over(entity.awaits_binding_since, options.pinned_seconds, options, now)
         incomplete = is_over(entity.partial_since, options.partial_seconds, options, now)
         deviates = self.deviations.update(status, late=late, incomplete=incomplete)
         entity.backoff_expiration = max(entity.backoff_expiration, self.deviations.retry_at(status))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from kubeapi.pods import PLACEMENT_GATE
@@ -27,7 +27,7 @@ from scheduler_core.sidecar.writes import Ref
 class OurPods:
     """Pods that this sidecar places: those of a scheduler name (empty: none), and those with our scheduling gate.
 
-    With *undoes*, pods that other schedulers bind are deleted too if their gang must be undone.
+    With *undoes*, gangs with pods that other schedulers bind are undone too.
     """
 
     scheduler: str
@@ -38,9 +38,10 @@ class OurPods:
         """Return whether *pod* is or was ours to place."""
         return self.places(pod) or (self.ungates and bool(pod.pinned_node))
 
-    def deletes(self, pod: LivePod) -> bool:
-        """Return whether *pod* is deleted if its gang must be undone."""
-        return self.binds(pod) or (self.undoes and self.has(pod))
+    def can_undo(self, pods: Iterable[LivePod]) -> bool:
+        """Return whether a gang with *pods* is undone if it must be: some are ours, and without ``undoes`` this sidecar binds all of these."""
+        ours = [pod for pod in pods if self.has(pod)]
+        return bool(ours) and (self.undoes or all(map(self.binds, ours)))
 
     def binds(self, pod: LivePod) -> bool:
         """Return whether *pod* is bound by this sidecar."""

@@ -113,8 +113,7 @@ class DecisionApplier:
         if decision.status in _UNPLACED or (decision.status is Status.WAIT and not status.placed):
             writes = (*writes, *self._pre_binder.left_over(status.to_place))
         current: RootStatus | None = status
-        undoable = any(map(queue.our_pods.deletes, status.partially_bound))
-        if undoable and not awaits_victims and decision.status in _UNPLACED:
+        if decision.status in _UNPLACED and not awaits_victims and queue.our_pods.can_undo(status.partially_bound):
             writes = (*writes, *self._binder.undo(status, decision_words.message(decision)))
             queue.undone(status, now)
             current = queue.status_of(entity.root)

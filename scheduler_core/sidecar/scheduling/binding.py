@@ -171,7 +171,7 @@ class Binder:
 
     def pods_to_undo(self, status: RootStatus) -> list[LivePod]:
         """Return the pods that are deleted to undo a gang, by name."""
-        return sorted(filter(self._our_pods.deletes, status.partially_bound or status.placed), key=lambda pod: pod.key)
+        return sorted(status.partially_bound or filter(self._our_pods.has, status.placed), key=lambda pod: pod.key)
 
     def undo(self, status: RootStatus, why: str) -> tuple[Write, ...]:
         """Return the writes that undo a partially bound gang; its pods count as being deleted."""

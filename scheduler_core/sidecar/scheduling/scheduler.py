@@ -60,9 +60,9 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
-        return (
-            now if self._cache.reporter.changes or self._queue.deviations.has_new else self._queue.entities.due(now, full=self._is_full())
-        )
+        if self._cache.reporter.changes or self._queue.deviations.has_new:
+            return now
+        return self._queue.entities.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""

@@ -76,14 +76,13 @@ def _consequence(
     entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, *, late: bool
 ) -> PartiallyBound | PinnedPodsAwaited | None:
     """Return until when a gang with bound or pinned pods waits; None if it has no such pods, or they are *late* and nothing happens then."""
-    deletes = options.our_pods.deletes
     if _is_partial(entity, status):
-        kept = not any(map(deletes, status.partially_bound))
+        kept = not options.our_pods.can_undo(status.partially_bound)
         # It is not undone while pods are being deleted, whatever the time.
         until = None if status.terminating or kept else _utc((entity.partial_since or 0.0) + options.partial_seconds, options)
         return PartiallyBound(len(status.partially_bound), until, kept)
     if status.awaits_binding and entity.awaits_binding_since is not None:
-        kept = not any(map(deletes, status.placed))
+        kept = not options.our_pods.can_undo(status.placed)
         over = kept and (late or all(pod.parsed_pod.node for pod in status.placed))
         end = _utc(entity.awaits_binding_since + options.pinned_seconds, options)
         return None if over else PinnedPodsAwaited(len(status.placed), end, kept)

@@ -175,6 +175,18 @@ def test_pods_that_we_bind_are_undone_all_the_same():
     assert ["g-0"] == [write.pod.name for write in of(Remove, here.wait(0) + here.wait(30))]
 
 
+def test_gang_with_pods_of_both_kinds_is_undone_as_a_whole_or_not_at_all():
+    for undo in (False, True):
+        ours = pod("g-0", "g", on="a-0", schedulerName="muster")
+        here = scene(leaf("g", 2), ours, pinned("g-1", "a-1", "g"), undo=undo, place=True, scheduler_name="muster")
+        assert (["g-0", "g-1"] if undo else []) == [write.pod.name for write in of(Remove, here.wait(0) + here.wait(400))]
+
+
+def test_member_that_a_complete_gang_does_not_need_is_not_missed():
+    here = scene(leaf("g", 1), bound(pinned("g-0", "a-0", "g"), "a-0"), pinned("g-1", "a-1", "g"))
+    assert [("g", "Scheduled")] == told(here.wait(0) + here.wait(3000))
+
+
 def test_a_restart_finds_the_same():
     here = opened()
     here.put(bound(pinned("g-1", "a-1", "g"), "b-1"))
