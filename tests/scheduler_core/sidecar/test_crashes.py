@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import random
 from collections import Counter
 
@@ -108,6 +109,16 @@ def test_no_gang_stays_partial_and_no_pod_is_bound_twice(mode, data):
     assert [] == ([] if fails else in_vain(world))
     # A snapshot takes our gate for any other one.
     assert [] == (wrong_reasons(world.server.objects, world.options.cycle) if mode != "ungate" else [])
+
+
+@MANY
+@given(data=st.data())
+def test_without_the_option_no_pod_that_another_scheduler_binds_is_deleted(data):
+    luck = Luck(random.Random(data.draw(st.integers(0, 2**32))), fails=data.draw(st.sampled_from([0, 3])), late=data.draw(st.booleans()))
+    objects = gated(in_groups(data.draw(clusters()), luck.chance))
+    world = World(objects, dataclasses.replace(options("ungate"), deviations=Deviations.REPORT), luck)
+    lived(world, data.draw(st.lists(st.integers(0, 12), max_size=3)))
+    assert ([], set()) == (world.removed, {*world.bound.values()} - {1})
 
 
 def _tree() -> list[Json]:
