@@ -92,12 +92,14 @@ def test_gang_that_is_bound_in_two_domains_is_not_scheduled(undo, leaf_key):
     assert (["g-0", "g-1"] if undo else []) == [write.pod.name for write in of(Remove, late)]
 
 
-def test_pod_whose_node_is_deleted_is_reported_at_once():
-    here = opened()
+@pytest.mark.parametrize("undo", [False, True])
+def test_pod_whose_node_is_deleted_is_reported_at_once_and_undone_with_its_gang(undo):
+    here = opened(undo)
     here.writes()
     here.delete("Node", "a-1")
     assert ("g", "PlacementDeviated") in told(here.writes())
     assert [("g-1", "node-gone")] == kinds(here)
+    assert (["g-0", "g-1"] if undo else []) == [write.pod.name for write in of(Remove, here.wait(30) + here.wait(300))]
 
 
 def test_pod_that_is_gone_is_reported_where_nothing_replaces_it():
