@@ -76,7 +76,9 @@ DEMO = DEPLOY.parent / "muster" / "commands" / "demo" / "data" / "cluster"
 COPIES = {
     "base/rbac.yaml": "deploy/webhook-rbac.yaml",
     "base/webhooks.yaml": "webhooks.yaml",
+    "components/join/webhook.yaml": "join.yaml",
     "sidecar/rbac.yaml": "deploy/sidecar-rbac.yaml",
+    "sidecar/build.yaml": "deploy/sidecar-build.yaml",
 }
 """Manifests that the demonstration of the installed package needs, with their names in its data."""
 

@@ -99,7 +99,8 @@ class DeviationLog:
 
     def record_undone(self, status: RootStatus, now: float) -> None:
         """Record that a gang with pinned pods is undone: it is not attempted before ``retry_at``."""
-        count = self._undone[status.root][1] if status.root in self._undone else 0
+        uid, before, _ = self._undone.get(status.root, ("", 0, 0.0))
+        count = before if uid == status.ref.uid else 0
         seconds = min(MAX_SECONDS, INITIAL_SECONDS * 2.0 ** min(count, 16))
         self._undone[status.root] = (status.ref.uid, count + 1, now + seconds)
 
