@@ -23,7 +23,7 @@ REPORT = (*MODE, "--deviation-after", "8")
 UNDO = (*REPORT, "--deviations", "undo")
 HOST = "kubernetes.io/hostname"
 SIZE = 2
-POINTS = range(1, 12)
+POINTS = range(1, 10)
 """Gates, conditions of the group, and for each pod a condition and its deletion."""
 
 
@@ -170,7 +170,7 @@ def test_gang_of_which_a_pod_is_preempted_is_undone_and_placed_anew(plane, api, 
         pytest.skip("a kube-scheduler that knows the group binds no part of it")
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"urgent-{namespace}"}, "value": 1000}
     api.create(priority)
-    with Kubelet(api), sidecar(plane, tmp_path, *MODE, "--deviation-after", "60", "--deviations", "undo", fork=True):
+    with Kubelet(api), sidecar(plane, tmp_path, *UNDO, fork=True):
         gang(api, namespace)
         rack = min(opened(api, namespace).values()).partition("-")[0]
         fill(api, namespace, f"{rack}-1")
