@@ -73,6 +73,19 @@ def members(pods):
     return {name: each for name, each in pods.items() if name.startswith("g-") and not each["metadata"].get("deletionTimestamp")}
 
 
+def running_members(api, namespace):
+    """Return the gang's pods once all are bound: a kube-scheduler that knows the group calls it scheduled before."""
+
+    def on_nodes(pods):
+        return [each for each in members(pods).values() if each["spec"].get("nodeName")]
+
+    return members(api.wait_all("Pod", namespace, until=lambda pods: len(on_nodes(pods)) == len(members(pods)) == SIZE))
+
+
+def racks_of(pods):
+    return {each["spec"]["nodeName"].partition("-")[0] for each in pods.values()}
+
+
 def opened(api, namespace):
     """Return the planned nodes of the gang's pods once they are open, by name."""
 
@@ -137,8 +150,7 @@ def test_gang_is_undone_as_a_whole_and_placed_anew(plane, api, namespace, racks,
         with kube_scheduler(plane):
             until(lambda: "PlacementUndone" in events_of(api, namespace, "g"))
             scheduled(api, "PodGroup", "g", namespace)
-            found = members(api.wait_all("Pod", namespace, until=lambda pods: len(members(pods)) == SIZE))
-            assert {"a", "b"} - {rack} == {each["spec"]["nodeName"].partition("-")[0] for each in found.values()}
+            assert {"a", "b"} - {rack} == racks_of(found := running_members(api, namespace))
             assert set() == found.keys() & planned.keys()
             assert count(running, "node-gone" if cause == "node" else "not-bound") >= 1
 
@@ -179,9 +191,8 @@ def test_gang_of_which_a_pod_is_preempted_is_undone_and_placed_anew(plane, api, 
             urgent = {"nodeSelector": {HOST: f"{rack}-0"}, "priorityClassName": f"urgent-{namespace}"}
             api.create(pod("urgent", namespace, spec=urgent, cpu=3))
             scheduled(api, "PodGroup", "g", namespace)
-        assert "PlacementUndone" in events_of(api, namespace, "g")
-        found = members({each["metadata"]["name"]: each for each in api.objects("Pod", namespace)})
-        assert {"b" if rack == "a" else "a"} == {each["spec"]["nodeName"].partition("-")[0] for each in found.values()}
+            assert "PlacementUndone" in events_of(api, namespace, "g")
+            assert {"a", "b"} - {rack} == racks_of(running_members(api, namespace))
     api.delete("PriorityClass", f"urgent-{namespace}")
 
 
