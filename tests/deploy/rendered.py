@@ -67,6 +67,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "doctor/probe.yaml": ("doctor-probe.yaml", ("doctor.roles=true",)),
     "why/rbac.yaml": ("why.yaml", ("why.roles=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
+    "sidecar/undo.yaml": ("sidecar/undo.yaml", ("sidecar.enabled=true", ALL_MODES, "sidecar.deviations=undo")),
     "sidecar/build.yaml": ("sidecar/build.yaml", ("sidecar.enabled=true", ALL_MODES)),
 }
 """Each manifest, with its template, or none for all, and the values that differ from those of the chart."""

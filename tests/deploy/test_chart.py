@@ -312,6 +312,15 @@ def test_a_mode_that_is_off_has_no_role(modes):
     assert f"--mode={','.join(modes)}" in own["args"]
 
 
+def test_undoing_has_a_role_and_an_option_of_its_own():
+    values = (*SIDECAR, "sidecar.modes={ungate}")
+    before, found = objects(*values), objects(*values, "sidecar.deviations=undo")
+
+    assert {("ClusterRole", "muster-sidecar-undo"), ("ClusterRoleBinding", "muster-sidecar-undo")} == found.keys() - before.keys()
+    args = [container("muster-sidecar", *each)[1]["args"] for each in (values, (*values, "sidecar.deviations=undo"))]
+    assert ["--deviations=undo"] == [each for each in args[1] if each not in args[0]]
+
+
 @pytest.mark.parametrize(("placed_by", "modes"), [("gate", "build,ungate"), ("scheduler", "build,place"), ("none", "build")])
 def test_pods_that_join_groups_have_the_modes_without_which_they_wait_forever(placed_by, modes):
     values = *SIDECAR, "sidecar.modes={validate}", "build.enabled=true", f"build.placedBy={placed_by}"

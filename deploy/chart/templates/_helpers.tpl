@@ -274,6 +274,10 @@ resources that were all defined otherwise.
 {{- if and .Values.sidecar.enabled (eq (include "muster.api" .) "kubernetes") (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
 {{- fail (printf "sidecar.enabled is true and api is kubernetes, but the built-in kinds are scheduled from Kubernetes 1.37 on, and the API server is %s: set api to custom or sidecar.enabled to false" .Capabilities.KubeVersion.Version) }}
 {{- end }}
+{{- $undo := and .Values.sidecar.enabled (eq .Values.sidecar.deviations "undo") }}
+{{- if and $undo (not (has "ungate" (include "muster.sidecarModes" . | fromJsonArray))) }}
+{{- fail "sidecar.deviations is undo, but sidecar.modes does not have ungate: only pods that another scheduler binds deviate" }}
+{{- end }}
 {{- $build := .Values.build }}
 {{- if and $build.policy (not $build.enabled) }}
 {{- fail "build.policy is true, but build.enabled is false: set build.enabled to true" }}
