@@ -348,7 +348,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.sidecar.building": (
         frozenset({"owned_objects"}),
         frozenset({"group_plan"}),
-        frozenset({"group_writer", "waiting_pods"}),
+        frozenset({"build_results", "group_writer", "waiting_pods"}),
         frozenset({"builder"}),
     ),
     "scheduler_core.sidecar.writer": (
