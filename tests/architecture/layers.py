@@ -272,7 +272,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"requests", "world"}),
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
-        frozenset({"control_plane", "leaves", "rights"}),
+        frozenset({"built_groups", "control_plane", "leaves", "rights"}),
         frozenset({"refusals", "upgrade"}),
         frozenset({"foreign", "policies", "probes"}),
         frozenset({"checks"}),
