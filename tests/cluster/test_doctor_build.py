@@ -9,6 +9,7 @@ import json
 import pytest
 import yaml
 
+from kubeapi.pods import group_in
 from muster.doctor import built_groups
 from tests.cluster.conftest import new_namespace
 from tests.cluster.doctor_installation import PROVOKED_ELSEWHERE, SIDECAR, demand_provoked, examination
@@ -77,7 +78,8 @@ def owned(kind, name, owner, **metadata):
 def waiting_pod(owner):
     """Return a pod as the webhook or the policy creates it."""
     spec = {"schedulingGates": [{"name": "muster.dev/placement"}, {"name": WAITS}], "containers": [{"name": "main", "image": "train"}]}
-    labels = {WAITS: "unknown", "batch.kubernetes.io/job-name": "train"}
+    of_job = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": owner["metadata"]["uid"]}
+    labels = {WAITS: "unknown", **of_job}
     return {"apiVersion": "v1", **owned("Pod", "train-0", owner, labels=labels), "spec": spec}
 
 
@@ -148,18 +150,24 @@ def test_an_object_with_a_bad_annotation_and_its_pod(examined, building, labelle
 
 @pytest.mark.usefixtures("impatient", "building")
 def test_two_makers_of_groups(examined, labelled) -> None:
+    """While a group has pods it stays, also when another program has begun to create groups."""
     api = examined.api
     with created(api, job(labelled)) as owner:
         until(lambda: results(examined) == [(labelled, "Job", "built", 1)])
         (ours,) = api.objects("Workload", labelled)
-        theirs = owned("Workload", "theirs", owner)
-        with created(api, {"apiVersion": ours["apiVersion"], **theirs, "spec": ours["spec"]}):
-            found = examined.findings()
-            assert found.keys() == {"two-group-makers"}
-            assert "of another program: the Workload of" in found["two-group-makers"][0]["message"]
-            examined.mend(found["two-group-makers"][0]["command"])
-            until(lambda: [each["metadata"]["name"] for each in api.objects("Workload", labelled)] == ["theirs"])
-            examined.well()
+        theirs = {"apiVersion": ours["apiVersion"], **owned("Workload", "theirs", owner), "spec": ours["spec"]}
+        with created(api, waiting_pod(owner)):
+            until(lambda: group_in(api.get("Pod", "train-0", labelled)))
+            with created(api, theirs):
+                found = examined.findings()
+                assert found.keys() == {"two-group-makers"}
+                assert "and of another program: the Workload of" in found["two-group-makers"][0]["message"]
+                examined.mend(found["two-group-makers"][0]["command"])
+                api.delete("Pod", "train-0", labelled, gracePeriodSeconds=0)
+                # A change of the object is looked at at once.
+                api.patch("Job", "train", labelled, body={"metadata": {"annotations": {"changed": "true"}}})
+                until(lambda: [each["metadata"]["name"] for each in api.objects("Workload", labelled)] == ["theirs"])
+                examined.well()
 
 
 def test_every_check_is_provoked(examined, request) -> None:
