@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from muster.doctor.built_groups import MISSING, Asked, asked_for, builders, exclude_command, is_settled
 from muster.doctor.finding import Check, Result, Unseen, warning
 from muster.doctor.manifests import kubectl
 from muster.doctor.world import World
 from workloadbuilder.adapters.shared.group_annotations import KEYS, path
+
+if TYPE_CHECKING:
+    from scheduler_core.causes.built_groups import NotBuilt
 
 _NAMED = 3
 
@@ -23,20 +27,16 @@ def check(world: World) -> Iterator[Result]:
     unread = {"workloads", "podgroups", "compositepodgroups"} & world.unread
     if unread:
         yield Unseen("Workloads and groups could not be read")
-    alike: dict[tuple[str, str, str], list[Asked]] = {}
+    alike: dict[tuple[str, str, NotBuilt | None], list[Asked]] = {}
     for each in asked_for(world):
-        if each.why is not None and each.why.why not in EXPECTED:
-            words = not_built_words(each.why)
-        elif each.result == MISSING and not unread and is_settled(world, each.item):
-            words = "groups that it asks for do not exist"
-        else:
-            continue
-        alike.setdefault((each.item.namespace, each.item.kind, words), []).append(each)
-    for (_, kind, words), found in alike.items():
+        is_missing = each.result == MISSING and not unread and is_settled(world, each.item)
+        if is_missing or (each.why is not None and each.why.why not in EXPECTED):
+            alike.setdefault((each.item.namespace, each.item.kind, each.why), []).append(each)
+    for (_, kind, why), found in alike.items():
         first, more = found[0], len(found) - 1
-        names = f": {', '.join(first.missing[:_NAMED])}" if first.missing else ""
+        words = f"groups that it asks for do not exist: {', '.join(first.missing[:_NAMED])}" if why is None else not_built_words(why)
         others = f"; so it is with {more} more {kind} objects" if more else ""
-        yield warning(first.item, _field(first), f"{words}{names}{others}", _command(first))
+        yield warning(first.item, _field(first), f"{words}{others}", _command(first))
 
 
 def _field(asked: Asked) -> str:
