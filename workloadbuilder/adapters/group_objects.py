@@ -18,6 +18,7 @@ from validators.field import FieldError
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.members import MEMBERS, NotToldApart, member_labels, members_in, written
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import scheduler_of
 from workloadbuilder.errors import BuildError
 from workloadbuilder.update import Action, changes, normalized_group
 
@@ -70,8 +71,7 @@ def desired(manifest: Json, known: Known, api_version: str, *, distinct: bool = 
         metadata["labels"] = dict([MANAGED_BY])
         if each["kind"] == "PodGroup":
             metadata["annotations"] = {MEMBERS: written(members.get(metadata["name"], ()))}
-    schedulers = frozenset(str(each["spec"].get("schedulerName") or "") for each in pods)
-    return Desired(tuple(objects), schedulers=schedulers, compiled=compiled)
+    return Desired(tuple(objects), schedulers=frozenset(map(scheduler_of, pods)), compiled=compiled)
 
 
 def is_suspended(manifest: Json) -> bool:
