@@ -70,9 +70,10 @@ def pods_join(world: World) -> bool:
 
 
 def labelled_namespaces(world: World) -> Iterator[tuple[Item, str]]:
-    """Yield the namespaces with the label that asks for groups, and its value."""
+    """Yield the namespaces with the label that asks for groups, and its value, without those that are being deleted."""
     for each in world.of_kind("Namespace"):
-        if (value := each.labels.get(LABEL)) is not None:
+        is_deleted = bool(text_at(each.content, "metadata", "deletionTimestamp"))
+        if (value := each.labels.get(LABEL)) is not None and not is_deleted:
             yield each, value
 
 

@@ -18,8 +18,8 @@ BUILD = with_argument("muster-sidecar", "--mode=build,validate,place,ungate,pree
 CONTAINER = {"name": "main", "image": "train"}
 
 
-def namespace(value: str = "build") -> Change:
-    return put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": {"muster.dev/groups": value}}})
+def namespace(value: str = "build", **metadata: str) -> Change:
+    return put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": {"muster.dev/groups": value}, **metadata}})
 
 
 def put(*contents: Content) -> Change:
@@ -120,6 +120,7 @@ VALID = {
     "build-not-installed": [
         lambda: world(*INSTALLED),
         lambda: world(namespace(), BUILD, live=False),
+        lambda: world(namespace(deletionTimestamp=OLD)),
         lambda: dataclasses.replace(world(namespace(), BUILD), unread=frozenset({"mutatingadmissionpolicies"})),
     ],
     "build-places-nothing": [
