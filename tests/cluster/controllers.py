@@ -176,4 +176,4 @@ def _by_url(configuration: Manifest, name: str, address: str, authority: bytes) 
     for each in configuration["webhooks"]:
         url = address + each["clientConfig"]["service"]["path"]
         each["clientConfig"] = {"url": url, "caBundle": base64.b64encode(authority).decode()}
-    return {**configuration, "metadata": {"name": f"{name}-{configuration['metadata']['name']}"}}
+    return {**configuration, "metadata": {"name": f"{name.replace('_', '-')}-{configuration['metadata']['name']}"}}

@@ -24,7 +24,7 @@ KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 QUEUE = {"kueue.x-k8s.io/queue-name": "queue"}
 RACK = "example.com/rack"
 MODES = ("--mode", "build,validate,ungate,protect", "--lease", "none", "--settle", "1")
-NAMES = ("job", "jobset")
+NAMES = ("jobset",)
 
 
 @pytest.fixture(scope="module")
