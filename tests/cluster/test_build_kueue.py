@@ -14,7 +14,7 @@ from tests.cluster.conftest import available, new_namespace
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import installed
 from tests.cluster.kubelet import Kubelet, node
-from tests.cluster.options import Options
+from tests.cluster.options import ALL_GATES, Options
 from tests.cluster.resources import PATCHES
 from tests.cluster.sidecars import sidecar
 from tests.cluster.waiting import until
@@ -24,12 +24,13 @@ KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 QUEUE = {"kueue.x-k8s.io/queue-name": "queue"}
 RACK = "example.com/rack"
 MODES = ("--mode", "build,validate,ungate,protect", "--lease", "none", "--settle", "1")
-NAMES = ("jobset",)
+NAMES = ("job", "jobset")
 
 
 @pytest.fixture(scope="module")
 def plane(programs):
-    with ControlPlane(Options(), programs) as started:
+    # The Job controller creates no groups itself.
+    with ControlPlane(Options(gates={**ALL_GATES, "WorkloadWithJob": False}), programs) as started:
         yield started
 
 
