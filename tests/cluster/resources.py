@@ -28,6 +28,7 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     "RayService": ("ray.io/v1", "rayservices", True),
     "TrainJob": ("trainer.kubeflow.org/v1alpha1", "trainjobs", True),
     "ClusterTrainingRuntime": ("trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", False),
+    "Endpoints": ("v1", "endpoints", True),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),
     "ReplicaSet": ("apps/v1", "replicasets", True),
     "StatefulSet": ("apps/v1", "statefulsets", True),

@@ -51,7 +51,7 @@ _NODES_HELP = f"Further nodes to look up, such as '{EXAMPLE}' (repeatable): with
     "--build",
     is_flag=True,
     help="Create what mode build of the sidecar creates for each object: Workload and groups, with their labels and annotations. "
-    "An object that has no group becomes one gang.",
+    "An object that has no group becomes one gang, and groups without a policy are gangs.",
 )
 @click.option("--explain", is_flag=True, help="Report the source of each block of a template: default, user or callback.")
 @click.option(

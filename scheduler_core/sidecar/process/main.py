@@ -48,7 +48,7 @@ from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retr
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
-from scheduler_core.sidecar.scheduling.explanation import notes_json
+from scheduler_core.sidecar.scheduling.explanation import deviating_json, notes_json
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -232,8 +232,8 @@ class Sidecar:
             if built:
                 raise LookupError("; ".join(f"{each['object']}: {each['message'] or each['result']}" for each in built))
             return None
-        further = {"build": built} if built else {}
-        return {**as_json(explanation.decision), **notes_json(explanation.notes), "writes": explanation.writes, **further}
+        beside = {**notes_json(explanation.notes), **deviating_json(explanation.deviating), **({"build": built} if built else {})}
+        return {**as_json(explanation.decision), **beside, "writes": explanation.writes}
 
 
 def _built_json(results: Iterable[tuple[Name, Result, GroupsCause | None]]) -> list[dict[str, str]]:
@@ -257,6 +257,8 @@ def options(settings: Settings) -> SchedulerOptions:
         ungate=Mode.UNGATE in settings.modes,
         preempt=Mode.PREEMPT in settings.modes,
         eviction_method=settings.eviction_method,
+        deviations=settings.deviations,
+        pinned_seconds=settings.deviation_seconds,
         strategy=settings.strategy,
         rank_order=settings.rank_order,
         budget=settings.budget or DEFAULT,

@@ -67,6 +67,7 @@ VALUES = {
 OURS = {
     *(f"build_{name}" for name in ("objects", "waiting_pods", "longest_wait_seconds", "pods_total")),
     "placement_total",
+    "placement_deviations_total",
     "under_way_entities",
     "writes_total",
     "watch_events_total",
