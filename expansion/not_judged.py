@@ -12,6 +12,7 @@ from validators.built_in import shapes
 from validators.built_in.shared_checks import text
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.known_objects import group_of
+from workloadbuilder.adapters.shared.named_groups import TASK_GROUPS
 
 _MANAGERS = frozenset(
     {
@@ -31,8 +32,6 @@ _ENDED_PHASES = {
     "Workflow": frozenset({"Error", "Failed", "Succeeded"}),
 }
 """Values of the phase, or of the state, of kinds that have no conditions for their end."""
-_TASK_GROUPS = ("yunikorn.apache.org/task-groups", "yunikorn.apache.org/task-group-name")
-"""Annotations of pods whose application is a gang; source: YuniKorn 1.9, pkg/common/constants."""
 _HOLDERS = ((), ("runPolicy",), ("jobTemplate", "spec"), ("rayClusterSpec",))
 """Parts of ``spec`` that can have ``managedBy``."""
 
@@ -67,7 +66,7 @@ def unserved_version(manifest: Mapping[str, Any]) -> NotSimulated | None:
 
 def task_groups(pods: Iterable[Mapping[str, Any]]) -> str:
     """Return the annotation with which one of *pods* is in a task group of YuniKorn; empty if none is."""
-    return next((key for pod in pods for key in _TASK_GROUPS if key in section(pod, "metadata", "annotations")), "")
+    return next((key for pod in pods for key in TASK_GROUPS if key in section(pod, "metadata", "annotations")), "")
 
 
 def has_ended(content: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ world          objects and observations that checks read
 components     Deployments of the webhook server and the sidecar, and their options
 budgets        PodDisruptionBudgets of a Deployment
 entries        webhooks of the configurations, of Muster and of others: their server, rules, and trusted CAs
+built_groups   objects that ask for groups of mode build, and pods that wait for one
 control_plane  version, feature gates and served APIs of kube-apiserver and kube-scheduler
 refusals       requests that a webhook refuses while its server is down
 foreign        webhooks of other programs that such requests depend on

@@ -272,7 +272,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"requests", "world"}),
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
-        frozenset({"control_plane", "leaves", "rights"}),
+        frozenset({"built_groups", "control_plane", "leaves", "rights"}),
         frozenset({"refusals", "upgrade"}),
         frozenset({"foreign", "policies", "probes"}),
         frozenset({"checks"}),
@@ -348,7 +348,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.sidecar.building": (
         frozenset({"owned_objects"}),
         frozenset({"group_plan"}),
-        frozenset({"group_writer", "waiting_pods"}),
+        frozenset({"build_results", "group_writer", "waiting_pods"}),
         frozenset({"builder"}),
     ),
     "scheduler_core.sidecar.writer": (

@@ -92,6 +92,7 @@ IMPURE: dict[str, str] = {
     "scheduler_core/sidecar/writer/executor.py": "writes to the API server",
     "scheduler_core/sidecar/cache/informers.py": "watches the API server",
     "scheduler_core/sidecar/building/owned_objects.py": "a lock, because the threads of watches fill it",
+    "scheduler_core/sidecar/building/build_results.py": "a lock, because metrics and /explain read what the builder writes",
     "scheduler_core/sidecar/building/builder.py": "threads",
     "scheduler_core/sidecar/process/http.py": "HTTP",
     "scheduler_core/sidecar/process/mailbox.py": "the queue between threads",

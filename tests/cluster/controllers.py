@@ -48,8 +48,8 @@ class Start:
         """Return where a webhook server of controller-runtime looks for its certificate, as *folder* is that for temporary files."""
         return self.folder / "k8s-webhook-server" / "serving-certs"
 
-    def by_configuration(self, version: str, certificates: str, **webhook: object) -> list[str]:
-        """Return flags with a configuration file; *certificates* is the field that turns off certificates of its own."""
+    def by_configuration(self, version: str, certificates: str, further: Manifest | None = None, **webhook: object) -> list[str]:
+        """Return flags with a configuration file with *further* fields; *certificates* is that which turns off certificates of its own."""
         content = {
             "apiVersion": version,
             "kind": "Configuration",
@@ -59,6 +59,7 @@ class Start:
             "metrics": {"bindAddress": "0"},
             "health": {"healthProbeBindAddress": f"127.0.0.1:{self.health}"},
             "clientConnection": _RATE,
+            **(further or {}),
         }
         file = self.folder / "configuration.json"
         file.write_text(json.dumps(content), encoding="utf-8")
@@ -86,6 +87,14 @@ CONTROLLERS = {
         ],
         ready="Starting workers",
     ),
+    "kueue_manager": Controller(
+        lambda start: start.by_configuration(
+            "config.kueue.x-k8s.io/v1beta2",
+            "internalCertManagement",
+            {"integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "pod"]}},
+            certDir=str(start.certificates),
+        ),
+    ),
     "lws": Controller(
         lambda start: start.by_configuration("config.lws.x-k8s.io/v1alpha1", "internalCertManagement", certDir=str(start.certificates)),
         # The workers of a leader that is deleted are garbage.
@@ -97,7 +106,7 @@ CONTROLLERS = {
     ),
     "trainer": Controller(lambda start: start.by_configuration("config.trainer.kubeflow.org/v1alpha1", "certManagement")),
 }
-"""By name; Trainer needs the controller of JobSets beside it."""
+"""By name; Trainer and Kueue need the controller of JobSets beside them."""
 
 
 @contextlib.contextmanager
@@ -167,4 +176,4 @@ def _by_url(configuration: Manifest, name: str, address: str, authority: bytes) 
     for each in configuration["webhooks"]:
         url = address + each["clientConfig"]["service"]["path"]
         each["clientConfig"] = {"url": url, "caBundle": base64.b64encode(authority).decode()}
-    return {**configuration, "metadata": {"name": f"{name}-{configuration['metadata']['name']}"}}
+    return {**configuration, "metadata": {"name": f"{name.replace('_', '-')}-{configuration['metadata']['name']}"}}

@@ -56,6 +56,7 @@ PROVOKED_ELSEWHERE = {
         }
     ),
     "foreign": frozenset(each for each in discover() if each.startswith("foreign-")) | {"policy-refuses", "timeouts-add-up"},
+    "build": frozenset({"build-not-installed", "build-places-nothing", "group-awaited", "groups-not-built", "two-group-makers"}),
     "probe": frozenset({"probe-failed"}),
     "upgrade": frozenset({"upgrade-blocks-creation", "upgrade-blocks-placement", "upgrade-blocks-updates", "upgrade-gates"}),
 }

@@ -18,9 +18,21 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kustomize", "lws", "mpi", "trainer")
+NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kueue_manager", "kustomize", "lws", "mpi", "trainer")
 _WEBHOOKS = "webhook/manifests.yaml"
 SMALL = ("-ldflags", "-s -w")
+_OF_KUEUE = (
+    *(
+        "admissionchecks",
+        "clusterqueues",
+        "cohorts",
+        "localqueues",
+        "resourceflavors",
+        "topologies",
+        "workloadpriorityclasses",
+        "workloads",
+    ),
+)
 CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "github.com/cert-manager/cert-manager": (
         "",
@@ -49,6 +61,13 @@ CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("config/crd/bases/ray.io_rayclusters.yaml", "config/crd/bases/ray.io_rayjobs.yaml", "config/crd/bases/ray.io_rayservices.yaml"),
     ),
     "sigs.k8s.io/jobset": ("jobset", ("config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml", f"config/components/{_WEBHOOKS}")),
+    "sigs.k8s.io/kueue": (
+        "kueue_manager",
+        (
+            *(f"config/components/crd/bases/kueue.x-k8s.io_{plural}.yaml" for plural in _OF_KUEUE),
+            f"config/components/{_WEBHOOKS}",
+        ),
+    ),
     "sigs.k8s.io/lws": (
         "lws",
         (

@@ -43,6 +43,8 @@ FIRING = {
     "MusterSidecarWithoutLeader": ({LEADING + 'identity="a"}': "0x9 1x30"}, 5, SCHEDULER),
     "MusterSidecarTwoLeaders": ({LEADING + 'identity="a"}': "1x40", LEADING + 'identity="b"}': "1x9 0x31"}, 5, SCHEDULER),
     "MusterSidecarOutOfDate": ({'muster_term_wait_seconds{kind="Pod"}': "0+60x9 _x30"}, 5, {"kind": "Pod"}),
+    "MusterGroupsNotCreated": ({'muster_build_objects{kind="Job",result="refused"}': "1x20 0x30"}, 12, {"kind": "Job"}),
+    "MusterPodsWithoutGroup": ({"muster_build_longest_wait_seconds": "0+60x25 0x30"}, 18, {}),
 }
 RESOLVED = {"MusterCertificateContested": 80}
 """Of each alert: series with a value a minute, a minute at which it fires, and its labels.  It is resolved in minute 35 at the latest,
@@ -103,6 +105,10 @@ def validity(begins, ends):
             {LEADING.replace('muster"', '"') + f'identity="{each}"}}': "1x40" for each in "ab"},
             id="two sidecars that place no pods",
         ),
+        pytest.param(
+            "MusterGroupsNotCreated", {'muster_build_objects{kind="Job",result="invalid"}': "1x40"}, id="an object to be corrected"
+        ),
+        pytest.param("MusterPodsWithoutGroup", {"muster_build_longest_wait_seconds": "0+60x14 0x26"}, id="a pod that has joined in time"),
         pytest.param(
             "MusterSidecarWithoutLeader", {LEADING + 'identity="a"}': "1x40", LEADING + 'identity="b"}': "0x40"}, id="one of two leads"
         ),

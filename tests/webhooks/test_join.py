@@ -115,6 +115,12 @@ LEFT_ALONE = {
     "group of coscheduling": pod(OF_JOB, labels={**JOB, "scheduling.x-k8s.io/pod-group": "mine"}),
     "group of Volcano": pod(OF_JOB, annotations={"scheduling.k8s.io/group-name": "mine"}),
     "group of KAI": pod(OF_JOB, annotations={"pod-group-name": "mine"}),
+    "gang of YuniKorn": pod(OF_JOB, annotations={"yunikorn.apache.org/task-groups": "[]"}),
+    "member of a gang of YuniKorn": pod(
+        OF_JOB, annotations={"yunikorn.apache.org/task-group-name": "w"}, schedulerName="default-scheduler"
+    ),
+    "KAI": pod(OF_JOB, labels={**JOB, "kai.scheduler/queue": "research"}, schedulerName="kai-scheduler"),
+    "YuniKorn": pod(OF_JOB, labels={**JOB, "applicationId": "train", "queue": "root.research"}, schedulerName="yunikorn"),
     "group of Kueue": pod(OF_JOB, labels={**JOB, "kueue.x-k8s.io/pod-group-name": "mine"}),
 }
 

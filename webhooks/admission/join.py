@@ -10,14 +10,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from kubeapi import decode, kueue
 from kubeapi.decode import Json, section
-from kubeapi.pods import DEFAULT_SCHEDULER, PLACEMENT_GATE, POD_GROUP_LABEL
+from kubeapi.pods import PLACEMENT_GATE, POD_GROUP_LABEL
 from kubeapi.versions.api_versions import SCHEDULING
 from validators.object_lookup import Lookup
 from webhooks.admission import jsonpatch
 from webhooks.admission.review import AdmissionRequest, Verdict
 from webhooks.admission_options import Joining, PlacedBy
 from workloadbuilder.adapters.built_kinds import UNKNOWN, WAITING, joins_group
-from workloadbuilder.adapters.shared.named_groups import named_group
+from workloadbuilder.adapters.shared.named_groups import named_group, scheduler_of
 
 
 @runtime_checkable
@@ -51,8 +51,7 @@ def _is_ours(pod: Json, joining: Joining) -> bool:
     spec = section(pod, "spec")
     if not joins_group(pod) or named_group(pod) is not None or spec.get("nodeName"):
         return False
-    scheduler = spec.get("schedulerName") or DEFAULT_SCHEDULER
-    return scheduler in {DEFAULT_SCHEDULER, joining.scheduler_name} and kueue.POD_GROUP not in section(pod, "metadata", "labels")
+    return scheduler_of(pod) in {"", joining.scheduler_name} and kueue.POD_GROUP not in section(pod, "metadata", "labels")
 
 
 def _labels(labels: dict[str, str], group: tuple[str, str] | None) -> dict[str, str]:

@@ -15,9 +15,10 @@ from kubeapi.decode import Json, section
 from kubeapi.groups import TREE_KINDS
 from kubeapi.versions.kubernetes_releases import FIRST_WITH_MUTABLE_COMPOSITES
 from validators.field import FieldError
-from workloadbuilder.adapters.compiled import CompileOptions, compile_object
+from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.members import MEMBERS, NotToldApart, member_labels, members_in, written
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import scheduler_of
 from workloadbuilder.errors import BuildError
 from workloadbuilder.update import Action, changes, normalized_group
 
@@ -33,6 +34,7 @@ class Desired:
 
     There are none if it has *errors*; if it is *suspended*; or if *skipped* gives another reason.  *confused* are two groups whose pods
     have the same labels, an empty name for pods without a group.  *schedulers* are the scheduler names of the pods, empty for the default.
+    *compiled* is the result of the adapter, with the pods; its objects include the others.
     """
 
     objects: tuple[dict[str, Json], ...] = ()
@@ -41,31 +43,35 @@ class Desired:
     suspended: bool = False
     confused: tuple[str, ...] = ()
     schedulers: frozenset[str] = frozenset()
+    compiled: Compiled | None = None
 
 
-def desired(manifest: Json, known: Known, api_version: str) -> Desired | None:
-    """Return what should exist for *manifest*, in the *api_version* of Workloads; None if its kind has no adapter.  Never raises."""
+def desired(manifest: Json, known: Known, api_version: str, *, distinct: bool = False) -> Desired | None:
+    """Return what should exist for *manifest*, in the *api_version* of Workloads; None if its kind has no adapter.  Never raises.
+
+    *distinct*: see CompileOptions.
+    """
     group, _, version = api_version.rpartition("/")
-    options = CompileOptions(groups=True, pods=True, grouped=True, api=group, version=version)
+    options = CompileOptions(groups=True, pods=True, grouped=True, distinct=distinct, api=group, version=version)
     compiled = compile_object(manifest, known, options)
     if compiled is None:
         return None
     objects = [each for each in compiled.objects if each["kind"] in TREE_KINDS]
     if compiled.errors or not objects:
-        return Desired(errors=compiled.errors, skipped=compiled.skipped)
+        return Desired(errors=compiled.errors, skipped=compiled.skipped, compiled=compiled)
     if is_suspended(manifest):
-        return Desired(suspended=True)
+        return Desired(suspended=True, compiled=compiled)
     pods = [each for each in compiled.objects if each["kind"] == "Pod"]
     try:
         members = member_labels(pods)
     except NotToldApart as error:
-        return Desired(confused=error.groups)
+        return Desired(confused=error.groups, compiled=compiled)
     for each in objects:
         metadata = each["metadata"]
         metadata["labels"] = dict([MANAGED_BY])
         if each["kind"] == "PodGroup":
             metadata["annotations"] = {MEMBERS: written(members.get(metadata["name"], ()))}
-    return Desired(tuple(objects), schedulers=frozenset(str(each["spec"].get("schedulerName") or "") for each in pods))
+    return Desired(tuple(objects), schedulers=frozenset(map(scheduler_of, pods)), compiled=compiled)
 
 
 def is_suspended(manifest: Json) -> bool:

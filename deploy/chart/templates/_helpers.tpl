@@ -420,7 +420,8 @@ annotations:
     !has(object.spec.schedulingGroup) && !(has(object.metadata.labels) && object.metadata.labels.exists(key, key in [
     "scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group", "kueue.x-k8s.io/pod-group-name"])) &&
     !(has(object.metadata.annotations) && object.metadata.annotations.exists(key, key in [
-    "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name"]))
+    "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name",
+    "yunikorn.apache.org/task-groups", "yunikorn.apache.org/task-group-name"]))
 - name: is-not-of-another-scheduler
   expression: >-
     (!has(object.spec.nodeName) || object.spec.nodeName == "") &&

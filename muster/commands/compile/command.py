@@ -47,6 +47,12 @@ _NODES_HELP = f"Further nodes to look up, such as '{EXAMPLE}' (repeatable): with
 @click.option("--groups", is_flag=True, help="Also create the CompositePodGroups and PodGroups of the templates.")
 @click.option("--pods", is_flag=True, help="Also create the pods that the controllers would create, with their groups.")
 @click.option("--delegated", is_flag=True, help="Create child Jobs with linkage annotations; their controllers create the PodGroups.")
+@click.option(
+    "--build",
+    is_flag=True,
+    help="Create what mode build of the sidecar creates for each object: Workload and groups, with their labels and annotations. "
+    "An object that has no group becomes one gang, and groups without a policy are gangs.",
+)
 @click.option("--explain", is_flag=True, help="Report the source of each block of a template: default, user or callback.")
 @click.option(
     "--api",
@@ -85,6 +91,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     groups: bool,
     pods: bool,
     delegated: bool,
+    build: bool,
     explain: bool,
     api: str,
     version: str,
@@ -105,6 +112,9 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     of Argo have no group, nor have those of SparkApplications without a batch scheduler: only --pods creates them. Objects of other
     kinds that create pods are skipped and reported; --pod-template says where their pods are.
 
+    Annotations of an object stand for the building blocks that its API does not have: muster.dev/topology (key of a node label),
+    muster.dev/min-count (minimum of the gang), muster.dev/disruption-mode (single or all).
+
     Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
     the output. The order of the inputs does not change the output. If an object has a uid, names are those of the
     controllers of --kubernetes. Without a uid, a Workload has the name of its owner, and a group is named WORKLOAD-TEMPLATE[-INDEX];
@@ -117,14 +127,16 @@ def compile_(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if delegated and pods:
         raise click.UsageError("--delegated and --pods exclude each other: with --delegated, the child Jobs create the pods")
+    if delegated and build:
+        raise click.UsageError("--build and --delegated exclude each other: mode build creates all groups itself")
     api_version = served_versions.named(api, version)
     if served_versions.find(api_version, "Workload") is None:
         raise click.UsageError(f"--version: {api} has no version {version}")
     if delegated and served_versions.form_of(api_version).custom:
         raise click.UsageError(f"--delegated and --api {api} exclude each other: the Job controller creates no PodGroups of this API group")
-    from muster.commands.compile import compilation, sources
+    from muster.commands.compile import built_objects, compilation, sources
     from muster.commands.described_nodes.node_manifests import DescribedNodes
-    from workloadbuilder.adapters.compiled import CompileOptions
+    from workloadbuilder.adapters.compiled import CompileOptions, compile_object
 
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version, api=api)
     progress = Progress("compile")
@@ -132,7 +144,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
         inputs = sources.read_compile_inputs(
             paths, objects, DescribedNodes(nodes, save, "compile"), levels, dict(pod_template), kubernetes, progress
         )
-        run = compilation.run(inputs, compile_options, progress)
+        run = compilation.run(inputs, compile_options, progress, built_objects.planner(inputs) if build else compile_object)
     finally:
         progress.end()
     _write(run, form, explain=explain)

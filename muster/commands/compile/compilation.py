@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from expansion.created import with_free_name
 from expansion.notes import NotSimulated
@@ -57,7 +57,10 @@ class Run:
         return int(refused) | (2 if self.problems else 0)
 
 
-def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> Run:
+Compile = Callable[[Json, Known, CompileOptions], Compiled | None]
+
+
+def run(inputs: CompileInputs, options: CompileOptions, progress: Progress, compile_one: Compile = compile_object) -> Run:
     """Compile all documents of known kinds; the created objects are validated as in the Kubernetes version of *inputs*."""
     results: list[CompileResult] = []
     skipped: list[CompileResult] = []
@@ -69,7 +72,7 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
             # The pods that are created so far can be their members.
             _name_pods_apart(results)
             known = known.joined_by(created for each in results for created in each.compiled.objects if created["kind"] == "Pod")
-        compiled = compile_object(document.content, known, options)
+        compiled = compile_one(document.content, known, options)
         if compiled is not None:
             results.append(CompileResult(document, compiled))
         elif (why := skip_reason(document.content)).reason:
@@ -80,7 +83,7 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
     results = [*_without_members(results), *skipped]
     results.sort(key=_order)
     settings = Settings(minor=inputs.known.kubernetes, linting=True)
-    unique = progress.over(_without_duplicates(results, known, options), len(results), "validating")
+    unique = progress.over(_without_duplicates(results, known, options, compile_one), len(results), "validating")
     return Run(tuple(_validated(each, settings) for each in unique), problems)
 
 
@@ -141,7 +144,9 @@ def _without_members(results: Sequence[CompileResult]) -> Iterator[CompileResult
         yield dataclasses.replace(result, compiled=dataclasses.replace(result.compiled, objects=remaining))
 
 
-def _without_duplicates(results: Iterable[CompileResult], known: Known, options: CompileOptions) -> Iterator[CompileResult]:
+def _without_duplicates(
+    results: Iterable[CompileResult], known: Known, options: CompileOptions, compile_one: Compile
+) -> Iterator[CompileResult]:
     """Yield the results; refuse objects given twice.
 
     An object whose Workload or group would have the name of one that is created for another object is compiled anew, with other names.
@@ -156,7 +161,7 @@ def _without_duplicates(results: Iterable[CompileResult], known: Known, options:
             continue
         given[own] = result
         if any(each["kind"] != "Pod" and _identity(each) in owners for each in result.compiled.objects):
-            compiled = compile_object(result.document.content, known, dataclasses.replace(options, distinct=True))
+            compiled = compile_one(result.document.content, known, dataclasses.replace(options, distinct=True))
             result = dataclasses.replace(result, compiled=compiled or result.compiled)  # noqa: PLW2901 - the same object with other names
         for pod in filter(lambda each: each["kind"] == "Pod", result.compiled.objects):
             pods.add(with_free_name(pod, Name(*own[1:]), pods))

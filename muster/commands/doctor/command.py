@@ -102,6 +102,7 @@ def doctor(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--probe needs --cluster")
     from muster.commands.doctor import diagnosis_report
     from muster.doctor import checks
+    from muster.doctor.built_groups import builders, counts
     from muster.doctor.components import SERVE, SIDECAR, components
     from muster.doctor.entries import entries
     from muster.doctor.probes import answers_of
@@ -124,7 +125,8 @@ def doctor(  # noqa: PLR0913 - one parameter an option
             f"there is no webhook configuration, webhook server or sidecar of Muster {where}; muster lint checks other manifests"
         )
     connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
-    report = diagnosis_report.report_of(checks.examine(world), problems, ignore, answers_of(world)).reaching(connection, replicas)
+    built = counts(world) if builders(world) else None
+    report = diagnosis_report.report_of(checks.examine(world), problems, ignore, answers_of(world), built).reaching(connection, replicas)
     _print_problems(problems)
     colour = not no_color and standard_output.is_colourful()
     if form == "json":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import click
 
@@ -26,12 +27,16 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiagnosisReport:
-    """Defects, each with its check; what could not be checked; what could not be read; and dry runs, None if none were requested."""
+    """Defects, each with its check; what could not be checked; what could not be read; and dry runs, None if none were requested.
+
+    *built* has the number of objects that ask for groups of mode build, by namespace, kind and result; None if no sidecar has the mode.
+    """
 
     defects: tuple[tuple[Check, Diagnosis], ...]
     unchecked: tuple[tuple[Check, Unseen], ...]
     problems: tuple[Problem, ...]
     dry_runs: tuple[tuple[DryRun, ProbeResult], ...] | None = None
+    built: Mapping[tuple[str, str, str], int] | None = None
 
     def count(self, severity: Severity) -> int:
         """Return the number of defects of a severity."""
@@ -73,6 +78,7 @@ def report_of(
     problems: Sequence[Problem],
     ignored: Sequence[str],
     dry_runs: tuple[tuple[DryRun, ProbeResult], ...] | None = None,
+    built: Mapping[tuple[str, str, str], int] | None = None,
 ) -> DiagnosisReport:
     """Return the report without the checks in *ignored*; errors first, then by check and object."""
     chosen = [(check, each) for check, each in results if check.id not in ignored]
@@ -83,7 +89,7 @@ def report_of(
             defects.append((check, each))
     defects.sort(key=lambda pair: (pair[1].severity is not Severity.ERROR, pair[0].id, pair[1].item.label, pair[1].field, pair[1].message))
     unchecked = dict.fromkeys((check, each) for check, each in chosen if isinstance(each, Unseen))
-    return DiagnosisReport(tuple(defects), tuple(unchecked), tuple(problems), dry_runs)
+    return DiagnosisReport(tuple(defects), tuple(unchecked), tuple(problems), dry_runs, built)
 
 
 def as_json(report: DiagnosisReport) -> str:
@@ -93,6 +99,7 @@ def as_json(report: DiagnosisReport) -> str:
         "findings": [_finding(check, each) for check, each in report.defects],
         "unchecked": [{"id": check.id, "reason": each.reason} for check, each in report.unchecked],
         **({} if report.dry_runs is None else {"probe": [_dry_run(*each) for each in report.dry_runs]}),
+        **({} if report.built is None else {"built": [_built(*each) for each in report.built.items()]}),
         "problems": [{"object": object_words(each), "message": problem_words(each)} for each in report.problems],
         "summary": {
             "errors": report.count(Severity.ERROR),
@@ -113,6 +120,8 @@ def as_text(report: DiagnosisReport, *, colour: bool, columns: int = WIDTH) -> s
     if report.dry_runs:
         lines = (line for each in report.dry_runs for line in folded(_dry_run_words(*each), "  ", columns=columns))
         parts.append("dry runs, of which nothing is stored:\n" + "".join(f"{line}\n" for line in lines))
+    if report.built:
+        parts.append("groups of mode build:\n" + "".join(f"  {line}\n" for line in _built_lines(report.built)))
     counts = ((report.count(Severity.ERROR), "error"), (report.count(Severity.WARNING), "warning"))
     summary = ", ".join(counted(*each) for each in counts if each[0]) or "no findings"
     return "\n".join([*parts, f"{summary}\n"])
@@ -131,6 +140,17 @@ def _finding(check: Check, defect: Diagnosis) -> dict[str, object]:
         "file": file or None,
         "line": int(line) if line else None,
     }
+
+
+def _built(name: tuple[str, str, str], count: int) -> dict[str, object]:
+    namespace, kind, result = name
+    return {"namespace": namespace, "kind": kind, "result": result, "count": count}
+
+
+def _built_lines(built: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
+    """Yield a line for each namespace and kind: ``research: JobSet: 3 built, 1 suspended``."""
+    for (namespace, kind), names in itertools.groupby(built, key=lambda each: each[:2]):
+        yield f"{printable(namespace)}: {kind}: {', '.join(f'{built[name]} {name[2]}' for name in names)}"
 
 
 def _dry_run(answer: DryRun, found: ProbeResult) -> dict[str, object]:

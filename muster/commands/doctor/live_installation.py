@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from apiserver.api import TRANSPORT, Api, ReplyError, reply_error
-from apiserver.discovery import minor_version, served
+from apiserver.discovery import minor_version, path_of, served
 from apiserver.feature_gates import feature_gates
 from apiserver.port_forward import read_of_pod
 from certs.forwarded_replicas import connect_through
@@ -24,6 +24,7 @@ from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed
 from muster.commands.snapshot.live_cluster import ClusterError, connect
 from muster.doctor import upgrade
+from muster.doctor.built_groups import JOIN, OTHER_POD_GROUPS, builders, labelled_namespaces, pods_join
 from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
 from muster.doctor.entries import SERVICE_NAME, Entry, by_server, entries
 from muster.doctor.foreign import concerns
@@ -36,6 +37,7 @@ from muster.doctor.world import Account, ApiServer, IgnoredItem, Item, World, ig
 from muster.render.file_notes import RefusedRequest, RequestRefused
 from muster.render.problem_words import object_words, problem_words
 from validators.reports import custom_resources
+from workloadbuilder.adapters.built_kinds import KINDS, LABEL, UNKNOWN, WAITING
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission
@@ -78,6 +80,7 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
     objects = LiveObjects(connect(sources.kubeconfig, sources.context, instead="PATH"))
     try:
         _keep_objects(objects)
+        _keep_built(objects)
         world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread), upgrade_to=sources.upgrade_to)
         _keep_secrets(objects, world)
         if sources.upgrade_to:
@@ -132,6 +135,35 @@ def _keep_controllers(objects: LiveObjects, namespace: str) -> None:
     """Keep the Deployments and StatefulSets of a namespace."""
     for resource in ("deployments", "statefulsets"):
         objects.keep(f"/apis/apps/v1/namespaces/{namespace}/{resource}")
+
+
+def _keep_built(objects: LiveObjects) -> None:
+    """Keep the namespaces with the label that asks for groups, and if groups are built, what mode build reads and creates."""
+    objects.keep_one(f"{ADMISSION}/mutatingadmissionpolicies/{JOIN}")
+    labelled = (("labelSelector", LABEL),)
+    objects.keep("/api/v1/namespaces", labelled)
+    found = World(now=dt.datetime.fromtimestamp(0, dt.UTC), items=objects.items)
+    if not (builders(found) or pods_join(found) or any(labelled_namespaces(found))):
+        return
+    for kind in KINDS:
+        _keep_served(objects, kind.plural, kind.api_versions, labelled if kind.by_object else ())
+    for level in TREE_KINDS:
+        for each in versions.resources(level):
+            _keep_served(objects, each.resource, each.api_versions)
+    for api_version in OTHER_POD_GROUPS:
+        _keep_served(objects, "podgroups", (api_version,))
+    objects.keep("/api/v1/pods", (("labelSelector", f"{WAITING}={UNKNOWN}"),))
+
+
+def _keep_served(objects: LiveObjects, resource: str, api_versions: Sequence[str], query: Sequence[tuple[str, str]] = ()) -> None:
+    """Keep the objects of a resource, if one of *api_versions* is served."""
+    try:
+        path = path_of(objects.api, resource, api_versions)
+    except ReplyError as error:
+        objects.problems.append(Problem(RequestRefused(RefusedRequest.DISCOVERY, str(error)), place=resource))
+        return
+    if path:
+        objects.keep(path, query)
 
 
 def _keep_foreign(objects: LiveObjects, world: World) -> None:

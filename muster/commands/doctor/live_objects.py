@@ -11,6 +11,7 @@ from muster.commands.snapshot.live_cluster import NOT_FOUND, PAGE, ClusterError,
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import Item
 from muster.render.file_notes import RefusedRequest, RequestRefused
+from workloadbuilder.adapters.shared.known_objects import group_of
 
 Query = Sequence[tuple[str, str]]
 
@@ -22,7 +23,7 @@ class LiveObjects:
         self.api = api
         self.problems: list[Problem] = []
         self.unread: set[str] = set()
-        self._items: dict[tuple[str, str, str], Item] = {}
+        self._items: dict[tuple[str, str, str, str], Item] = {}
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -45,7 +46,7 @@ class LiveObjects:
 
     def add(self, item: Item) -> None:
         """Keep an object."""
-        self._items.setdefault((item.kind, item.namespace, item.name), item)
+        self._items.setdefault((group_of(text_at(item.content, "apiVersion")), item.kind, item.namespace, item.name), item)
 
     def listed(self, path: str, query: Query = ()) -> Iterator[Item]:
         """Yield the objects of a list; if it cannot be read, add a problem.

@@ -204,6 +204,10 @@ def _explained(answer: Mapping[str, Any]) -> Iterator[str]:
         for each in failures if isinstance(failures, list) else ():
             if isinstance(each, dict):
                 yield f"failed: {each.get('pod')} on {each.get('node')}: {each.get('reason')}"
+    built = answer.get("build")
+    for each in built if isinstance(built, list) else ():
+        if isinstance(each, dict) and each.get("message"):
+            yield f"groups of {each.get('object')}: {each['message']}"
 
 
 def _named(subject: Subject) -> dict[str, str]:

@@ -58,6 +58,8 @@ def _command(component: Component) -> str:
         files.append("deploy/components/managed-certificate/rbac.yaml")
     if component.subcommand != SERVE and "ungate" in component.modes:
         files.append("deploy/sidecar/ungate.yaml")
+    if component.subcommand != SERVE and "build" in component.modes:
+        files.append("deploy/sidecar/build.yaml")
     if component.subcommand != SERVE and component.undoes:
         files.append("deploy/sidecar/undo.yaml")
     return " ".join(["kubectl apply", *(f"-f {each}" for each in files)])

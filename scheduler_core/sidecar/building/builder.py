@@ -20,12 +20,21 @@ from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
 from kubeapi.versions.served_versions import other_group
-from scheduler_core.causes.built_groups import EXPECTED, GroupsCause, GroupsCreated, GroupsOutdated, GroupsRefused, NotBuiltReason
+from scheduler_core.causes.built_groups import (
+    EXPECTED,
+    BuildResult,
+    GroupsCause,
+    GroupsCreated,
+    GroupsOutdated,
+    GroupsRefused,
+    NotBuiltReason,
+)
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.sidecar.building import waiting_pods
+from scheduler_core.sidecar.building.build_results import BuildMetrics, BuildResults, Key, Result
 from scheduler_core.sidecar.building.group_plan import GroupPlan, Target, existing, plan_groups
-from scheduler_core.sidecar.building.group_writer import POD, GroupWriter
-from scheduler_core.sidecar.building.owned_objects import Group, Json, Name, Objects, name_of, uid_of
+from scheduler_core.sidecar.building.group_writer import POD, REFUSALS, GroupWriter
+from scheduler_core.sidecar.building.owned_objects import Group, Json, Objects, created_seconds, name_of, uid_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writes import Ref
@@ -35,10 +44,9 @@ from workloadbuilder.adapters.group_objects import StepKind, Steps, steps
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 IDLE_SECONDS = 1.0
-REFUSALS = frozenset({403, 409, 422})
-"""Statuses of errors that the user of an object can mend."""
+PUBLISH_SECONDS = 1.0
+"""Minimum interval between updates of metrics."""
 _PODS, _NAMESPACES = ("", POD), ("", "Namespace")
-Key = tuple[Group, Name]
 Log = Callable[[str, str, Mapping[str, Any]], None]
 _DECODE = msgspec.json.Decoder().decode
 
@@ -56,6 +64,7 @@ class GroupBuilder:
         term: Callable[[], int],
         log: Log,
         silence: float,
+        metrics: BuildMetrics,
     ) -> None:
         """*silence* is the time in seconds after which a watch without events is restarted."""
         self._api, self._kubernetes, self._schedulers = api, kubernetes, schedulers
@@ -63,7 +72,10 @@ class GroupBuilder:
         self.objects = Objects(self._changed)
         self._collections: dict[str, str] = {}
         self._paths = Paths(self._collections)
-        self._writer = GroupWriter(api, self._paths, recorder, _now)
+        self._metrics = metrics
+        self._writer = GroupWriter(api, self._paths, recorder, _now, metrics.written)
+        self.results = BuildResults()
+        self._published = 0.0
         self._wake = threading.Condition()
         self._listed: set[Group] = set()
         self._due: dict[Key, float] = {}
@@ -94,6 +106,20 @@ class GroupBuilder:
         """Return the kinds that are not listed yet, with their API group; thread-safe."""
         with self._wake:
             return tuple(resource_name(each) for each in sorted(self._watchers.keys() - self._listed))
+
+    def results_for(self, namespace: str, name: str) -> list[tuple[ObjectName, Result, GroupsCause | None]]:
+        """Return the results for the objects of that name, and for that of a waiting pod of that name; thread-safe."""
+        groups = [(each.group, each.kind) for each in built_kinds.KINDS if not each.only_read]
+        found = [self.objects.get(each, (namespace, name)) for each in groups]
+        if (pod := self.objects.get(_PODS, (namespace, name))) is not None:
+            found.append(waiting_pods.root_of(pod, self.objects))
+        results = []
+        for manifest in filter(None, found):
+            kind, own = built_kinds.kind_of(manifest), name_of(manifest)
+            known = self.results.get(((kind.group, kind.kind), own)) if kind is not None else None
+            if kind is not None and known is not None:
+                results.append((ObjectName(kind.kind, *own), *known))
+        return results
 
     def listed(self, group: Group) -> None:
         """Record that all objects of a kind are known, or that the kind is not served."""
@@ -157,6 +183,8 @@ class GroupBuilder:
                 current = self._term() if self._watchers.keys() <= self._listed else 0
                 if current and current != term:
                     self._due |= dict.fromkeys(self._all_keys(), 0.0)
+                if not current:
+                    self.results.forget_all()
                 term = current
                 key, namespaces = self._next(time.monotonic()) if term else (None, ())
                 if key is None and not namespaces:
@@ -165,6 +193,17 @@ class GroupBuilder:
                 self._attempt(key)
             for each in namespaces:
                 self._join(each)
+            self._publish(time.monotonic())
+
+    def _publish(self, now: float) -> None:
+        """Update the metrics; those of a replica that does not lead are 0."""
+        if now - self._published < PUBLISH_SECONDS:
+            return
+        self._published = now
+        waiting = self.objects.list_kind(_PODS) if self._term() else ()
+        times = [each for each in map(created_seconds, waiting) if each]
+        oldest = max(0.0, time.time() - min(times)) if times else 0.0
+        self._metrics.built(self.results.counts(), len(waiting), oldest)
 
     def _next(self, now: float) -> tuple[Key | None, Sequence[str]]:
         """Remove and return the object that is due, or else the namespaces in which pods may join a group."""
@@ -194,9 +233,12 @@ class GroupBuilder:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         reason = error.message if isinstance(error, ReplyError) else repr(error)
         self._log("warning", "build", {"kind": key[0][1], "namespace": key[1][0], "name": key[1][1], "reason": reason[:300]})
-        manifest = self.objects.get(*key)
-        if manifest is not None and isinstance(error, ReplyError) and error.code in REFUSALS:
-            self._tell(key, manifest, GroupsRefused(reason))
+        manifest, cause = self.objects.get(*key), GroupsRefused(reason)
+        is_refused = isinstance(error, ReplyError) and error.code in REFUSALS
+        if manifest is not None:
+            self.results.set(key, BuildResult.REFUSED if is_refused else BuildResult.FAILED, cause)
+            if is_refused:
+                self._tell(key, manifest, cause)
         self._retry(key, min(LONGEST_RETRY, FIRST_RETRY * 2 ** min(failures, 10)))
 
     def _retry(self, key: Key, seconds: float) -> None:
@@ -216,6 +258,7 @@ class GroupBuilder:
         manifest, target = self.objects.get(*key), self.target()
         if manifest is None:
             self._told.pop(key, None)
+            self.results.forget(key)
             return
         if target is None:
             self._retry(key, LONGEST_RETRY)
@@ -233,15 +276,22 @@ class GroupBuilder:
         self._report(key, manifest, found, result, target)
 
     def _report(self, key: Key, manifest: Json, found: GroupPlan, result: Steps, target: Target) -> None:
-        """Record an event where the user has to know."""
+        """Keep the result, and record an event where the user has to know."""
         if found.why is not None:
+            if found.why.why in (NotBuiltReason.NOT_ASKED, NotBuiltReason.OWNED):
+                self.results.forget(key)
+            else:
+                self.results.set(key, found.why.why, found.why)
             if found.why.why not in EXPECTED:
                 self._tell(key, manifest, found.why)
         elif result.outdated:
             outdated = tuple(ObjectName(kind, key[1][0], name) for kind, name in result.outdated)
+            self.results.set(key, BuildResult.OUTDATED, GroupsOutdated(outdated))
             self._tell(key, manifest, GroupsOutdated(outdated))
-        elif any(each.kind is StepKind.CREATE for each in result.writes):
-            self._tell(key, manifest, GroupsCreated(len(found.wanted) - 1, target.group))
+        else:
+            self.results.set(key, BuildResult.BUILT)
+            if any(each.kind is StepKind.CREATE for each in result.writes):
+                self._tell(key, manifest, GroupsCreated(len(found.wanted) - 1, target.group))
 
     def _tell(self, key: Key, manifest: Json, cause: GroupsCause) -> None:
         if self._told.get(key) != cause:
@@ -254,14 +304,17 @@ class GroupBuilder:
         if not waiting or target is None:
             return
         groups = self.objects.list_kind((target.group, "PodGroup"), namespace)
-        patches = waiting_pods.joins(waiting, groups)
+        joining = waiting_pods.joins(waiting, groups)
         names = {name_of(each)[1] for each in groups}
-        late = [each for each in waiting if name_of(each)[1] not in patches and self._waits_long(each)]
-        patches |= waiting_pods.releases(late, self.objects, lambda each: plan_groups(each, self.objects, target), names.__contains__)
+        late = [each for each in waiting if name_of(each)[1] not in joining and self._waits_long(each)]
+        patches = joining | waiting_pods.releases(
+            late, self.objects, lambda each: plan_groups(each, self.objects, target), names.__contains__
+        )
         for pod in waiting:
             if (patch := patches.get(name_of(pod)[1])) is not None:
                 try:
-                    self._writer.join(pod, patch)
+                    if self._writer.join(pod, patch):
+                        self._metrics.pod_left("joined" if name_of(pod)[1] in joining else "released")
                 except (ReplyError, ValueError, *TRANSPORT) as error:
                     self._log(
                         "warning", "build", {"kind": POD, "namespace": namespace, "name": name_of(pod)[1], "reason": repr(error)[:300]}

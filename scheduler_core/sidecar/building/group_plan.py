@@ -11,6 +11,7 @@ from kubeapi.pods import DEFAULT_SCHEDULER
 from scheduler_core.causes.built_groups import NotBuilt, NotBuiltReason
 from scheduler_core.sidecar.building.owned_objects import Objects, is_deleted, name_of, uid_of
 from workloadbuilder.adapters import built_kinds
+from workloadbuilder.adapters.compiled import Compiled
 from workloadbuilder.adapters.group_objects import MANAGED_BY, Desired, desired
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 
@@ -19,19 +20,24 @@ Json = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """Objects that should exist, in the order of their creation; none if *why* is given."""
+    """Objects that should exist, in the order of their creation; none if *why* is given.  *compiled* is what the adapter has read, if it did."""
 
     wanted: tuple[dict[str, Any], ...] = ()
     why: NotBuilt | None = None
+    compiled: Compiled | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Target:
-    """API version of Workloads that is created, minor version of Kubernetes, and the names of schedulers whose pods can have groups."""
+    """API version of Workloads that is created, minor version of Kubernetes, and the names of schedulers whose pods can have groups.
+
+    *distinct*: objects without a uid get names that those of no other object have.
+    """
 
     api_version: str
     kubernetes: int
     schedulers: frozenset[str] = frozenset({"", DEFAULT_SCHEDULER})
+    distinct: bool = False
 
     @property
     def group(self) -> str:
@@ -43,12 +49,18 @@ def plan_groups(manifest: Json, objects: Objects, target: Target) -> GroupPlan:
     """Return what should exist for *manifest*, which *objects* surround."""
     if (excluded := _excluded(manifest, objects)) is not None:
         return GroupPlan(why=NotBuilt(excluded))
+    return plan_described(manifest, objects, target)
+
+
+def plan_described(manifest: Json, objects: Objects, target: Target) -> GroupPlan:
+    """Return what *manifest* describes, whoever has asked for it and whatever exists."""
     related = [each for kind in built_kinds.KINDS if kind.only_read for each in objects.list_kind((kind.group, kind.kind))]
-    found = desired(manifest, Known([manifest], related, kubernetes=target.kubernetes), target.api_version) or Desired()
-    if not found.objects:
-        return GroupPlan(why=_why(found))
-    others = tuple(sorted(found.schedulers - target.schedulers))
-    return GroupPlan(why=NotBuilt(NotBuiltReason.OTHER_SCHEDULER, schedulers=others)) if others else GroupPlan(found.objects)
+    known = Known([manifest], related, kubernetes=target.kubernetes)
+    found = desired(manifest, known, target.api_version, distinct=target.distinct) or Desired()
+    why = None if found.objects else _why(found)
+    if others := tuple(sorted(found.schedulers - target.schedulers)):
+        why = NotBuilt(NotBuiltReason.OTHER_SCHEDULER, schedulers=others)
+    return GroupPlan(found.objects if why is None else (), why, found.compiled)
 
 
 def _excluded(manifest: Json, objects: Objects) -> NotBuiltReason | None:

@@ -5,7 +5,8 @@ Each write has the uid of the object that it was decided for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -18,10 +19,12 @@ from scheduler_core.sidecar.building.owned_objects import Json, name_of, uid_of
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import ApiRequest, Paths
-from scheduler_core.sidecar.writes import RecordEvent, Ref
+from scheduler_core.sidecar.writes import RecordEvent, Ref, WriteOutcome
 from workloadbuilder.adapters.group_objects import Step, StepKind
 
 CONFLICT, NOT_FOUND = 409, 404
+REFUSALS = frozenset({403, 409, 422})
+"""Statuses of errors that the user of an object can mend."""
 _DECODE = msgspec.json.Decoder().decode
 _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 POD = "Pod"
@@ -30,8 +33,16 @@ POD = "Pod"
 class GroupWriter:
     """Sends the requests; the *clock* returns seconds, and the time as RFC 3339."""
 
-    def __init__(self, api: Api, paths: Paths, recorder: EventRecorder, clock: Callable[[], tuple[float, str]]) -> None:
-        self._api, self._paths, self._recorder, self._clock = api, paths, recorder, clock
+    def __init__(
+        self,
+        api: Api,
+        paths: Paths,
+        recorder: EventRecorder,
+        clock: Callable[[], tuple[float, str]],
+        written: Callable[[str, WriteOutcome], None],
+    ) -> None:
+        """*written* is called with the name of each write and its outcome."""
+        self._api, self._paths, self._recorder, self._clock, self._written = api, paths, recorder, clock, written
 
     def carry_out(self, namespace: str, step: Step, target: Target, uid: str) -> None:
         """Make one write; an object with this *uid* is patched or deleted.
@@ -42,13 +53,14 @@ class GroupWriter:
         """
         kind, name = step.name
         ref = Ref(kind, namespace, name, uid, other_group(kind, target.group))
-        match step.kind:
-            case StepKind.CREATE:
-                self._create(ref, step.body or {})
-            case StepKind.PATCH:
-                self._send(requests.merge(ref, step.body or {}, self._paths))
-            case StepKind.DELETE:
-                self._delete(ref)
+        with self._counted(f"{step.kind.value.capitalize()}{kind}"):
+            match step.kind:
+                case StepKind.CREATE:
+                    self._create(ref, step.body or {})
+                case StepKind.PATCH:
+                    self._send(requests.merge(ref, step.body or {}, self._paths))
+                case StepKind.DELETE:
+                    self._delete(ref)
 
     def _create(self, ref: Ref, body: Mapping[str, Any]) -> None:
         try:
@@ -71,13 +83,19 @@ class GroupWriter:
         collection = self._paths.object_path(Ref(POD, namespace, "")).rstrip("/")
         return bool(_DECODE(self._api.read(collection, query)).get("items"))
 
-    def join(self, pod: Json, patch: Mapping[str, Any]) -> None:
-        """Let a pod join its group; a pod that is gone, or another one of its name, is left alone.  Raises as ``carry_out``."""
-        try:
-            self._send(requests.merge(Ref(POD, *name_of(pod), uid_of(pod)), patch, self._paths))
-        except ReplyError as error:
-            if error.code not in (NOT_FOUND, CONFLICT):
-                raise
+    def join(self, pod: Json, patch: Mapping[str, Any]) -> bool:
+        """Let a pod join its group, or go on without one; return whether it was changed.  Raises as ``carry_out``.
+
+        A pod that is gone or has changed, or another one of its name, is left alone.
+        """
+        with self._counted("JoinPod"):
+            try:
+                self._send(requests.merge(Ref(POD, *name_of(pod), uid_of(pod)), patch, self._paths))
+            except ReplyError as error:
+                if error.code not in (NOT_FOUND, CONFLICT):
+                    raise
+                return False
+        return True
 
     def record_event(self, manifest: Json, event: tuple[str, str, str]) -> None:
         """Record an event about an object, with type, reason and message; one that is not accepted is not repeated."""
@@ -86,9 +104,22 @@ class GroupWriter:
         if request is None:
             return
         try:
-            self._send(requests.record_event(request))
+            with self._counted(RecordEvent.__name__):
+                self._send(requests.record_event(request))
         except (ReplyError, ValueError, *TRANSPORT):
             self._recorder.forget_event(recorded)
+
+    @contextlib.contextmanager
+    def _counted(self, write: str) -> Iterator[None]:
+        try:
+            yield
+        except ReplyError as error:
+            self._written(write, WriteOutcome.REFUSED if error.code in REFUSALS else WriteOutcome.FAILED)
+            raise
+        except (ValueError, *TRANSPORT):
+            self._written(write, WriteOutcome.FAILED)
+            raise
+        self._written(write, WriteOutcome.DONE)
 
     def _send(self, request: ApiRequest) -> None:
         self._api.send(request.method, request.path, request.body, content_type=request.content_type)

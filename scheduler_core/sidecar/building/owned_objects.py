@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -94,6 +95,14 @@ def name_of(manifest: Json) -> Name:
 def uid_of(manifest: Json) -> str:
     """Return the uid of an object; empty if it has none."""
     return str(section(manifest, "metadata").get("uid") or "")
+
+
+def created_seconds(manifest: Json) -> float:
+    """Return the time of creation in seconds since the epoch; 0 if an object has none."""
+    try:
+        return dt.datetime.fromisoformat(str(section(manifest, "metadata").get("creationTimestamp"))).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def is_deleted(manifest: Json) -> bool:

@@ -227,7 +227,7 @@ class Loop:
 
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
-        parts.metrics.writes.labels(kind=type(write).__name__, outcome=outcome.value).inc()
+        parts.metrics.written(type(write).__name__, outcome)
         if (fields := self._write_failures.log_fields(write, outcome, why, now)) is not None:
             parts.log("warning", "write", fields)
         if parts.scheduler is not None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,14 @@ from apiserver.connection import Connection
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
+from kubeapi.groups import TREE_KINDS
 from kubeapi.pods import COSCHEDULING_LABEL, DEFAULT_SCHEDULER
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior, behavior_of
+from scheduler_core.causes.built_groups import GroupsCause
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.cache.cache import Cache
@@ -49,10 +52,12 @@ from scheduler_core.sidecar.scheduling.explanation import deviating_json, notes_
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
+from scheduler_core.wording import built_group_words
 from scheduler_core.wording.problem_words import problem_words
 from validators.gates import GateError
 
 if TYPE_CHECKING:
+    from scheduler_core.sidecar.building.build_results import Result
     from scheduler_core.sidecar.building.builder import GroupBuilder
 
 CONTROLLER = "muster.dev/sidecar"
@@ -176,7 +181,9 @@ class Sidecar:
         schedulers = frozenset({"", DEFAULT_SCHEDULER, self._settings.scheduler_name})
         recorder = EventRecorder(CONTROLLER, self._settings.identity)
         silence = self._settings.silence_seconds
-        return GroupBuilder(api, behavior.minor, schedulers, recorder, term=self._term, log=self._log, silence=silence)
+        return GroupBuilder(
+            api, behavior.minor, schedulers, recorder, term=self._term, log=self._log, silence=silence, metrics=self._metrics
+        )
 
     def _candidate(self, api: Api) -> Lease | None:
         if self._settings.lease is None:
@@ -198,7 +205,11 @@ class Sidecar:
 
     def _unready(self) -> tuple[str, ...]:
         reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
-        reasons += tuple(f"{each} objects are not listed yet" for each in self._builder.unlisted()) if self._builder is not None else ()
+        if (builder := self._builder) is not None:
+            unlisted = builder.unlisted()
+            reasons += tuple(f"{each} objects are not listed yet" for each in unlisted)
+            if not unlisted and builder.target() is None:
+                reasons += (f"no API group serves all of {', '.join(TREE_KINDS)}: mode build creates nothing",)
         trouble = self._lease.trouble() if self._lease is not None else ""
         return (*reasons, *self._waits(), *filter(None, (trouble,)), *self._permissions.missing())
 
@@ -208,18 +219,33 @@ class Sidecar:
 
     def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
         scheduler = self._scheduler
-        if scheduler is None:
-            raise LookupError("this sidecar makes no decisions: its modes include neither place nor ungate")
+        if scheduler is None and self._builder is None:
+            raise LookupError("this sidecar makes no decisions: its modes include none of place, ungate and build")
         if not self._term():
             raise LookupError("this replica is not the leader and makes no decisions: ask the leader")
         if waits := self._waits():
             raise LookupError(f"this replica leads and makes no decisions yet: {'; '.join(waits)}")
+        built = _built_json(self._builder.results_for(namespace, name)) if self._builder is not None else []
         # Raises TimeoutError.
-        explanation = self.loop.call(lambda: scheduler.explain(namespace, name))
+        explanation = self.loop.call(lambda: scheduler.explain(namespace, name)) if scheduler is not None else None
         if explanation is None:
+            if built:
+                raise LookupError("; ".join(f"{each['object']}: {each['message'] or each['result']}" for each in built))
             return None
-        beside = {**notes_json(explanation.notes), **deviating_json(explanation.deviating)}
+        beside = {**notes_json(explanation.notes), **deviating_json(explanation.deviating), **({"build": built} if built else {})}
         return {**as_json(explanation.decision), **beside, "writes": explanation.writes}
+
+
+def _built_json(results: Iterable[tuple[Name, Result, GroupsCause | None]]) -> list[dict[str, str]]:
+    """Return the results of mode build for objects as JSON."""
+    return [
+        {
+            "object": f"{name.kind} {name.namespace}/{name.name}",
+            "result": result.value,
+            "message": built_group_words.event(cause)[2] if cause is not None else "",
+        }
+        for name, result, cause in results
+    ]
 
 
 def options(settings: Settings) -> SchedulerOptions:

@@ -24,6 +24,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, State
 from scheduler_core.sidecar.settings import Settings
+from scheduler_core.sidecar.writes import WriteOutcome
 from scheduler_core.wording.phrases import shape_words
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
@@ -78,6 +79,7 @@ class SidecarMetrics:
         self._add_queue_metrics()
         self._add_placement_metrics()
         self._add_preemption_metrics()
+        self._add_build_metrics()
         self._add_process_metrics()
 
     def _counter(self, name: str, about: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
@@ -175,6 +177,23 @@ class SidecarMetrics:
             (*preemptor, "result"),
         )
 
+    def _add_build_metrics(self) -> None:
+        self.build_objects = self._gauge(
+            "build_objects",
+            "Objects whose groups are asked for from mode build, by kind and result: 'built'; 'outdated': groups are replaced when the pods of "
+            "the old ones are gone; 'refused' by the API server; 'failed': a write had no answer; or the reason for no groups.",
+            ("kind", "result"),
+        )
+        self.build_waiting_pods = self._gauge("build_waiting_pods", "Pods that wait for a group of mode build.")
+        self.build_longest_wait = self._gauge(
+            "build_longest_wait_seconds", "Age of the oldest pod that waits for a group of mode build; 0 if there is none."
+        )
+        self.build_pods = self._counter(
+            "build_pods",
+            "Pods that have waited for a group of mode build, by outcome: 'joined', or 'released' because there is none for them.",
+            ("outcome",),
+        )
+
     def _add_process_metrics(self) -> None:
         self.deviations = self._counter(
             "placement_deviations",
@@ -212,6 +231,21 @@ class SidecarMetrics:
         self.term_wait.clear()
         for kind in kinds:
             self.term_wait.labels(kind).set(seconds)
+
+    def written(self, write: str, outcome: WriteOutcome) -> None:
+        """Count a write of this name."""
+        self.writes.labels(kind=write, outcome=outcome.value).inc()
+
+    def built(self, objects: Mapping[tuple[str, str], int], waiting: int, oldest: float) -> None:
+        """Set the number of objects whose groups are asked for, by kind and result, and of waiting pods, with the age of the oldest."""
+        for labels, count in objects.items():
+            self.build_objects.labels(*labels).set(count)
+        self.build_waiting_pods.set(waiting)
+        self.build_longest_wait.set(oldest)
+
+    def pod_left(self, outcome: str) -> None:
+        """Count a pod that has waited for a group and does no longer."""
+        self.build_pods.labels(outcome).inc()
 
     def placements_evaluated(self, counters: Counters, seconds: float) -> None:
         """Record the placements evaluated up to now, and *seconds* for those since the last call."""

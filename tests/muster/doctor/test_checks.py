@@ -18,7 +18,7 @@ from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.leaves import trusts
 from muster.doctor.rights import needed
 from muster.doctor.world import ApiServer, Item, Replica, World, ignored_items
-from tests.muster.doctor import foreign_examples, probe_examples, worlds
+from tests.muster.doctor import built_examples, foreign_examples, probe_examples, worlds
 from tests.muster.doctor.worlds import (
     CA,
     GATES,
@@ -210,6 +210,7 @@ CERTIFICATE_ROLES = [*yaml.safe_load_all((worlds.DEPLOY / "components/managed-ce
 ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 VALID: dict[str, list[Callable[[], World]]] = {
+    **built_examples.VALID,
     **foreign_examples.VALID,
     **probe_examples.VALID,
     "self-lock": [
@@ -352,6 +353,7 @@ VALID: dict[str, list[Callable[[], World]]] = {
     ],
 }
 INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
+    **built_examples.INVALID,
     **foreign_examples.INVALID,
     **probe_examples.INVALID,
     "self-lock": [
@@ -962,6 +964,11 @@ muster_review_duration_seconds_bucket{le="x",path="/odd"} 1
 def test_percentiles_are_those_of_histogram_quantile() -> None:
     latencies = {each.path: (each.count, each.p99_seconds) for each in read_latencies("x", METRICS)}
     assert latencies == {"/idle": (0, 0.0), "/mutate": (200, math.inf), "/validate": (1000, pytest.approx(0.3))}
+
+
+@pytest.mark.parametrize(("example", "check", "command"), built_examples.COMMANDS)
+def test_commands_about_mode_build(example, check, command) -> None:
+    assert [command] == [each.command for each in defects(example(), check)]
 
 
 def test_permissions_of_the_ungating_mode() -> None:

@@ -18,7 +18,7 @@ from muster.doctor.control_plane import flag_command
 from muster.doctor.finding import Check, error
 from muster.doctor.world import Item
 from tests.apiserver.fake import serving
-from tests.muster.doctor import foreign_examples, worlds
+from tests.muster.doctor import built_examples, foreign_examples, worlds
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
 BASE = [worlds.DEPLOY / "base" / f"{name}.yaml" for name in ("namespace", "rbac", "deployment", "service")]
@@ -139,6 +139,18 @@ def test_ignored_checks_are_left_out() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_results_of_mode_build_are_counted() -> None:
+    suspended = built_examples.job("other", uid="u", suspend=True)
+    write_changed(built_examples.BUILD, built_examples.namespace(), built_examples.put(built_examples.job(), suspended))
+    answer = doctor("all.yaml")
+    assert "\ngroups of mode build:\n  ml: Job: 1 built, 1 suspended\n\n" in answer.stdout
+    counted = json.loads(doctor("all.yaml", "--format=json").stdout)["built"]
+    assert counted == [{"namespace": "ml", "kind": "Job", "result": each, "count": 1} for each in ("built", "suspended")]
+    write_changed(built_examples.namespace(), built_examples.put(suspended))
+    assert "built" not in json.loads(doctor("all.yaml", "--format=json").stdout)
+
+
+@pytest.mark.usefixtures("folder")
 def test_standard_input() -> None:
     assert doctor("-", stdin=Path("all.yaml").read_text()).exit_code == 0
 
@@ -235,6 +247,7 @@ def serve(server, objects: worlds.Objects) -> None:
         f"/apis/networking.k8s.io/v1/{own}/networkpolicies": "NetworkPolicy",
         f"/apis/discovery.k8s.io/v1/{own}/endpointslices": "EndpointSlice",
         "/api/v1/namespaces/kube-system/pods": "Pod",
+        "/api/v1/namespaces": "Namespace",
         "/api/v1/pods": "Pod",
     }
     server.lists = {path: listed(kind, *by_kind.get(kind, ())) for path, kind in paths.items()}

@@ -65,6 +65,7 @@ VALUES = {
 }
 """Values of labels, from profile_metrics.go and metric_recorder.go beside it; of a preemption, codes of framework.Status."""
 OURS = {
+    *(f"build_{name}" for name in ("objects", "waiting_pods", "longest_wait_seconds", "pods_total")),
     "placement_total",
     "placement_deviations_total",
     "under_way_entities",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from kubeapi.decode import Json
-from kubeapi.pods import COSCHEDULING_LABEL, group_in
+from kubeapi.decode import Json, section
+from kubeapi.pods import COSCHEDULING_LABEL, DEFAULT_SCHEDULER, group_in
 from kubeapi.versions.api_versions import SCHEDULING
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.fields import Fields
@@ -18,6 +18,10 @@ from workloadbuilder.workload_item import WHOLE
 
 VOLCANO_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 KAI_ANNOTATION = "pod-group-name"
+TASK_GROUPS = ("yunikorn.apache.org/task-groups", "yunikorn.apache.org/task-group-name")
+"""Annotations of pods whose application is a gang of YuniKorn, which has no PodGroups; its admission controller sets their
+``schedulerName``, possibly after others have seen them.  Source: YuniKorn 1.9, pkg/common/constants."""
+YUNIKORN = "yunikorn"
 _MARKS = (
     ("labels", COSCHEDULING_LABEL, "scheduling.x-k8s.io"),
     *(("annotations", key, "scheduling.volcano.sh") for key in VOLCANO_ANNOTATIONS),
@@ -57,3 +61,12 @@ def named_group(pod: Json) -> NamedGroup | None:
         if name := metadata.annotations(part).get(key, ""):
             return NamedGroup(group, name)
     return None
+
+
+def scheduler_of(pod: Json) -> str:
+    """Return the scheduler of a pod or a pod template, also if only annotations name it; empty for the default one.  Never raises."""
+    name = section(pod, "spec").get("schedulerName")
+    if name not in (None, "", DEFAULT_SCHEDULER):
+        return str(name)
+    annotations = section(pod, "metadata", "annotations")
+    return YUNIKORN if any(key in annotations for key in TASK_GROUPS) else ""

@@ -9,5 +9,6 @@ require (
 	github.com/prometheus-operator/prometheus-operator v0.85.0
 	github.com/ray-project/kuberay/ray-operator v1.6.0
 	sigs.k8s.io/jobset v0.11.1
+	sigs.k8s.io/kueue v0.17.0
 	sigs.k8s.io/lws v0.9.0
 )
