@@ -101,13 +101,13 @@ CONTROLLERS = {
 
 
 @contextlib.contextmanager
-def running(plane: ControlPlane, *names: str) -> Iterator[None]:
-    """Run the controllers of these *names* on *plane*, in their order, and those of Kubernetes that they need.
+def running(plane: ControlPlane, *names: str, beside: tuple[str, ...] = ()) -> Iterator[None]:
+    """Run the controllers of these *names* on *plane*, in their order, and those of Kubernetes that they need, and that are *beside* them.
 
     Raises:
         MissingError: one of them was not built.
     """
-    needs = dict.fromkeys(each for name in names for each in CONTROLLERS[name].needs)
+    needs = dict.fromkeys((*(each for name in names for each in CONTROLLERS[name].needs), *beside))
     plane.start_controllers(tuple(needs), FAST)
     with contextlib.ExitStack() as stack:
         stack.callback(plane.controllers.stop)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kustomize", "lws", "mpi", "trainer")
+NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kustomize", "lws", "mpi", "trainer", "training")
 _WEBHOOKS = "webhook/manifests.yaml"
 SMALL = ("-ldflags", "-s -w")
 CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -35,6 +35,10 @@ CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
             "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml",
             f"manifests/base/{_WEBHOOKS}",
         ),
+    ),
+    "github.com/kubeflow/training-operator": (
+        "training",
+        tuple(f"manifests/base/crds/kubeflow.org_{kind}s.yaml" for kind in ("jaxjob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")),
     ),
     "github.com/prometheus-operator/prometheus-operator": (
         "",

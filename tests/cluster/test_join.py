@@ -119,7 +119,7 @@ def test_pods_that_wait_join_the_group_that_comes_later_and_others_are_released(
 
     _patch(api, first, joins([first], [created]))
     never = GroupPlan(why=NotBuilt(NotBuiltReason.NO_GROUP))
-    _patch(api, second, releases([second], objects, lambda _: never, lambda _: False))
+    _patch(api, second, releases([second], objects, lambda _: never, []))
 
     states = [state(api.get("Pod", each["metadata"]["name"], labelled)) for each in (first, second)]
     assert [("g", "", "", [GATE], "default-scheduler"), ("", "", "", [], "default-scheduler")] == states

@@ -35,6 +35,8 @@ from workloadbuilder.adapters.group_objects import StepKind, Steps, steps
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 IDLE_SECONDS = 1.0
+USED_RETRY = 10.0
+"""Time in seconds after which groups that are to go are looked at again, while they have pods."""
 REFUSALS = frozenset({403, 409, 422})
 """Statuses of errors that the user of an object can mend."""
 _PODS, _NAMESPACES = ("", POD), ("", "Namespace")
@@ -230,6 +232,9 @@ class GroupBuilder:
         uids = {(str(each["kind"]), name_of(each)[1]): uid_of(each) for each in there}
         for step in result.writes:
             self._writer.carry_out(namespace, step, target, uids.get(step.name, ""))
+        if result.outdated or result.surplus:
+            # No watch tells when their pods are gone.
+            self._retry(key, USED_RETRY)
         self._report(key, manifest, found, result, target)
 
     def _report(self, key: Key, manifest: Json, found: GroupPlan, result: Steps, target: Target) -> None:
@@ -255,9 +260,8 @@ class GroupBuilder:
             return
         groups = self.objects.list_kind((target.group, "PodGroup"), namespace)
         patches = waiting_pods.joins(waiting, groups)
-        names = {name_of(each)[1] for each in groups}
         late = [each for each in waiting if name_of(each)[1] not in patches and self._waits_long(each)]
-        patches |= waiting_pods.releases(late, self.objects, lambda each: plan_groups(each, self.objects, target), names.__contains__)
+        patches |= waiting_pods.releases(late, self.objects, lambda each: plan_groups(each, self.objects, target), groups)
         for pod in waiting:
             if (patch := patches.get(name_of(pod)[1])) is not None:
                 try:
