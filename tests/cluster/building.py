@@ -27,6 +27,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 LABEL = {built_kinds.LABEL: built_kinds.BUILD}
 RACK = "example.com/rack"
 GATE = "muster.dev/placement"
+ALIVE = ("Pending", "Running")
 GARBAGE = ("garbage-collector-controller",)
 WITHOUT_JOB_GROUPS = Options(gates={**ALL_GATES, "WorkloadWithJob": False})
 """The Job controller creates no groups."""
@@ -47,7 +48,7 @@ class Building:
     """The objects of a namespace, as far as they concern groups that are built."""
 
     def __init__(self, plane: ControlPlane, namespace: str) -> None:
-        self._plane, self._api, self._namespace = plane, plane.api, namespace
+        self._plane, self._api, self.namespace = plane, plane.api, namespace
         self._version = VERSION if isinstance(plane.api, CustomApi) else RESOURCES["Workload"][0]
         self._kinds = [each for each in built_kinds.KINDS if self._is_served(each)]
 
@@ -73,7 +74,7 @@ class Building:
 
     def wanted(self) -> list[Desired]:
         """Return what should exist for each object that has groups of its own."""
-        listed = [(kind, each) for kind in self._kinds for each in self._api.objects(kind.kind, self._namespace)]
+        listed = [(kind, each) for kind in self._kinds for each in self._api.objects(kind.kind, self.namespace)]
         runtimes = [each for kind, each in listed if kind.only_read]
         asked = [each for _, each in listed if built_kinds.is_asked_for(each, {"metadata": {"labels": LABEL}})]
         roots = [each for each in asked if not built_kinds.has_built_owner(each)]
@@ -81,18 +82,23 @@ class Building:
 
     def there(self) -> list[Manifest]:
         """Return Workloads and groups."""
-        return [each for kind in TREE_KINDS for each in self._api.objects(kind, self._namespace)]
+        return [each for kind in TREE_KINDS for each in self._api.objects(kind, self.namespace)]
 
     def pods(self) -> list[Manifest]:
         """Return the pods that have not ended, and are not being deleted."""
-        listed = self._api.objects("Pod", self._namespace)
-        return [
-            each for each in listed if "deletionTimestamp" not in each["metadata"] and each["status"]["phase"] in ("Pending", "Running")
-        ]
+        return [each for each in self.all_pods() if "deletionTimestamp" not in each["metadata"] and each["status"]["phase"] in ALIVE]
+
+    def all_pods(self) -> list[Manifest]:
+        """Return all pods."""
+        return self._api.objects("Pod", self.namespace)
+
+    def events(self) -> list[tuple[str, str, str]]:
+        """Return type, reason and message of each event."""
+        return [(each["type"], each["reason"], each.get("message", "")) for each in self._api.objects("Event", self.namespace)]
 
     def _is_served(self, kind: BuiltKind) -> bool:
         try:
-            self._api.objects(kind.kind, self._namespace)
+            self._api.objects(kind.kind, self.namespace)
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise

@@ -95,6 +95,11 @@ CONTROLLERS = {
         lambda start: [f"--kubeConfig={start.kubeconfig}", *FAST],
         ready="Started workers",
     ),
+    "training": Controller(
+        lambda start: [f"--kubeconfig={start.kubeconfig}", f"--health-probe-bind-address=127.0.0.1:{start.health}", *FAST],
+        ready="Starting workers",
+        needs=(),
+    ),
     "trainer": Controller(lambda start: start.by_configuration("config.trainer.kubeflow.org/v1alpha1", "certManagement")),
 }
 """By name; Trainer needs the controller of JobSets beside it."""

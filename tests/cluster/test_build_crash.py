@@ -43,9 +43,7 @@ def plane(programs, custom, tmp_path_factory):
 def building(plane):
     """A namespace of its own."""
     with new_namespace(plane.api, LABEL) as name:
-        found = Building(plane, name)
-        found.namespace = name
-        yield found
+        yield Building(plane, name)
         for kind in ("JobSet", "RayCluster", "LeaderWorkerSet"):
             plane.api.delete_all(kind, name, propagationPolicy="Background")
         plane.api.delete_all("Job", name, propagationPolicy="Background")
@@ -63,7 +61,7 @@ def is_whole(building, pods):
 @moments(CREATED)
 def test_groups_are_created_and_pods_join_them(plane, building, tmp_path, point, lose):
     (jobset,) = case("jobset")
-    driver, workers = jobset["spec"]["replicatedJobs"]
+    workers = jobset["spec"]["replicatedJobs"][1]
     workers["replicas"] = 2
     workers["template"]["spec"] |= {"parallelism": 1, "completions": 1}
     del workers["template"]["metadata"]
