@@ -10,7 +10,6 @@ import yaml
 
 from kubeapi.pods import group_in
 from tests.cluster import controllers, go_tools
-from tests.cluster.api import ApiError
 from tests.cluster.building import GARBAGE, LABEL, RACK, Building, apply, building_plane, selected
 from tests.cluster.conftest import available, new_namespace
 from tests.cluster.controllers import FAST

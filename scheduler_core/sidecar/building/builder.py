@@ -37,6 +37,8 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 IDLE_SECONDS = 1.0
 USED_RETRY = 10.0
 """Time in seconds after which groups that are to go are looked at again, while they have pods."""
+TELL_AGAIN = 1800.0
+"""Time in seconds after which an event is repeated while its cause lasts: API servers keep events for an hour."""
 REFUSALS = frozenset({403, 409, 422})
 """Statuses of errors that the user of an object can mend."""
 _PODS, _NAMESPACES = ("", POD), ("", "Namespace")
@@ -74,7 +76,8 @@ class GroupBuilder:
         self._seen: dict[str, float] = {}
         """Time at which each waiting pod was first found without a group, by uid."""
         self._failures: dict[Key, int] = {}
-        self._told: dict[Key, GroupsCause] = {}
+        self._told: dict[Key, tuple[GroupsCause, float]] = {}
+        """The last cause of an event about each object, and its time."""
         self._stopped = False
         self._watchers = dict(self._all_watchers())
 
@@ -242,6 +245,7 @@ class GroupBuilder:
         if found.why is not None:
             if found.why.why not in EXPECTED:
                 self._tell(key, manifest, found.why)
+                self._retry(key, TELL_AGAIN)
         elif result.outdated:
             outdated = tuple(ObjectName(kind, key[1][0], name) for kind, name in result.outdated)
             self._tell(key, manifest, GroupsOutdated(outdated))
@@ -249,8 +253,9 @@ class GroupBuilder:
             self._tell(key, manifest, GroupsCreated(len(found.wanted) - 1, target.group))
 
     def _tell(self, key: Key, manifest: Json, cause: GroupsCause) -> None:
-        if self._told.get(key) != cause:
-            self._told[key] = cause
+        before, when = self._told.get(key, (None, 0.0))
+        if before != cause or time.monotonic() - when >= TELL_AGAIN:
+            self._told[key] = cause, time.monotonic()
             self._writer.record_event(manifest, built_group_words.event(cause))
 
     def _join(self, namespace: str) -> None:
