@@ -18,6 +18,8 @@ from tests.cluster.waiting import until
 
 pytestmark = pytest.mark.custom_resources("1.30")
 SECONDS = 0.2
+STARTED = {"startTime": "2026-01-01T00:00:00Z"}
+SCHEDULERS = frozenset({"", "default-scheduler"})
 
 
 @pytest.fixture
@@ -35,11 +37,10 @@ def building(plane, monkeypatch):
     caller = Caller(find_connection(str(plane.kubeconfig)), "muster-sidecar")
     recorder = EventRecorder("muster.dev/sidecar", "here")
     running = GroupBuilder(
-        caller, plane.programs.minor(), frozenset({""}), recorder, term=lambda: 1, log=lambda *logged: print(logged), silence=30
+        caller, plane.programs.minor(), SCHEDULERS, recorder, term=lambda: 1, log=lambda *logged: print(logged), silence=30
     )
     running.start()
     yield running
-    print("UNLISTED", running.unlisted(), running.target(), running._due)
     running.stop()
 
 
@@ -51,6 +52,7 @@ def job(namespace, **annotations):
 
 def test_an_event_is_repeated_while_its_cause_lasts(api, building, labelled):
     api.create(job(labelled, **{"muster.dev/min-count": "many"}))
+    api.set_status("Job", "train", labelled, status=STARTED)
 
     def count():
         events = [each for each in api.objects("Event", labelled) if each["reason"] == "GroupsNotCreated"]
@@ -64,6 +66,7 @@ def test_an_event_is_repeated_while_its_cause_lasts(api, building, labelled):
 def test_groups_of_a_suspended_object_go_when_their_pods_are_gone(api, building, labelled):
     """No object that is watched changes then."""
     api.create(job(labelled))
+    api.set_status("Job", "train", labelled, status=STARTED)
     until(lambda: api.objects("PodGroup", labelled))
     (group,) = (each["metadata"]["name"] for each in api.objects("PodGroup", labelled))
     api.create(pod("late", labelled, labels={POD_GROUP_LABEL: group}))

@@ -19,6 +19,7 @@ from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.causes.built_groups import EXPECTED, GroupsCause, GroupsCreated, GroupsOutdated, GroupsRefused, NotBuiltReason
 from scheduler_core.model.names import Name as ObjectName
@@ -213,7 +214,8 @@ class GroupBuilder:
         for each in served_versions.resources("PodGroup"):
             versions = [self.api_version((each.group, level)) for level in TREE_KINDS]
             if all(versions):
-                return Target(versions[0], self._kubernetes, self._schedulers)
+                with_built_in = bool(self.api_version((SCHEDULING, "Workload")))
+                return Target(versions[0], self._kubernetes, self._schedulers, with_built_in)
         return None
 
     def _reconcile(self, key: Key) -> None:
