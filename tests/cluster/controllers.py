@@ -12,6 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
@@ -116,22 +117,23 @@ def running(plane: ControlPlane, *names: str, beside: tuple[str, ...] = ()) -> I
     plane.start_controllers(tuple(needs), FAST)
     with contextlib.ExitStack() as stack:
         stack.callback(plane.controllers.stop)
-        started = {}
-        for name in names:
-            started[name] = start(plane, name)
-            stack.callback(started[name].stop)
+        threads = stack.enter_context(ThreadPoolExecutor(len(names) or 1))
+        list(threads.map(functools.partial(create_kinds, plane), names))
+        started = dict(zip(names, threads.map(functools.partial(start, plane), names), strict=True))
+        for process in started.values():
+            stack.callback(process.stop)
         yield
         ended = [name for name, process in started.items() if not process.running]
         assert not ended, f"the controllers {ended} have ended"
 
 
-def start(plane: ControlPlane, name: str) -> Process:
-    """Create the kinds of a controller on *plane*, start it and register its webhooks; return the process, which ends with the plane.
+def create_kinds(plane: ControlPlane, name: str) -> None:
+    """Create the kinds of a controller on *plane*.
 
     Raises:
-        MissingError: it was not built.
+        MissingError: they were not copied.
     """
-    program, published = go_tools.find(name), go_tools.find_crds() / name
+    published = go_tools.find_crds() / name
     crds = sorted(published.glob("*_*.yaml"))
     for each in crds:
         definition = each.read_text(encoding="utf-8")
@@ -141,6 +143,15 @@ def start(plane: ControlPlane, name: str) -> Process:
     for each in crds:
         group, _, plural = each.stem.partition("_")
         until(functools.partial(_is_served, plane, group, plural))
+
+
+def start(plane: ControlPlane, name: str) -> Process:
+    """Start a controller whose kinds *plane* has, and register its webhooks; return the process, which ends with the plane.
+
+    Raises:
+        MissingError: it was not built.
+    """
+    program, published = go_tools.find(name), go_tools.find_crds() / name
     given = Start(plane.folder / name, plane.write_kubeconfig(name, groups=(MASTERS,)), free_port(), free_port())
     given.certificates.mkdir(parents=True)
     for file, content in zip(("tls.crt", "tls.key"), plane.authority.serving(), strict=True):
