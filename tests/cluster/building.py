@@ -15,7 +15,7 @@ from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.custom_resources import VERSION, CustomApi, custom_plane
 from tests.cluster.installed import installed
-from tests.cluster.options import ALL_GATES, Options
+from tests.cluster.options import Options
 from tests.cluster.programs import Programs
 from tests.cluster.resources import RESOURCES, Manifest
 from workloadbuilder.adapters import built_kinds
@@ -29,7 +29,8 @@ RACK = "example.com/rack"
 GATE = "muster.dev/placement"
 ALIVE = ("Pending", "Running")
 GARBAGE = ("garbage-collector-controller",)
-WITHOUT_JOB_GROUPS = Options(gates={**ALL_GATES, "WorkloadWithJob": False})
+BUILT_IN_GARBAGE = (*GARBAGE, "podgroup-protection-controller")
+NO_JOB_GROUPS = ("--feature-gates=WorkloadWithJob=false",)
 """The Job controller creates no groups."""
 
 
@@ -37,8 +38,8 @@ WITHOUT_JOB_GROUPS = Options(gates={**ALL_GATES, "WorkloadWithJob": False})
 def building_plane(programs: Programs, folder: Path, *names: str, custom: bool) -> Iterator[ControlPlane]:
     """Run a control plane with the controllers of these *names*, and the webhooks by which pods join groups."""
     with (
-        custom_plane(programs) if custom else ControlPlane(WITHOUT_JOB_GROUPS, programs) as plane,
-        controllers.running(plane, *names, beside=GARBAGE if custom else (*GARBAGE, "podgroup-protection-controller")),
+        custom_plane(programs) if custom else ControlPlane(Options(), programs) as plane,
+        controllers.running(plane, *names, beside=GARBAGE if custom else BUILT_IN_GARBAGE, flags=() if custom else NO_JOB_GROUPS),
         installed(plane, folder, overlay="join"),
     ):
         yield plane

@@ -107,14 +107,14 @@ CONTROLLERS = {
 
 
 @contextlib.contextmanager
-def running(plane: ControlPlane, *names: str, beside: tuple[str, ...] = ()) -> Iterator[None]:
-    """Run the controllers of these *names* on *plane*, in their order, and those of Kubernetes that they need, and that are *beside* them.
+def running(plane: ControlPlane, *names: str, beside: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> Iterator[None]:
+    """Run the controllers of these *names* on *plane*, and those of Kubernetes that they need, and that are *beside* them, with *flags*.
 
     Raises:
         MissingError: one of them was not built.
     """
     needs = dict.fromkeys((*(each for name in names for each in CONTROLLERS[name].needs), *beside))
-    plane.start_controllers(tuple(needs), FAST)
+    plane.start_controllers(tuple(needs), (*FAST, *flags))
     with contextlib.ExitStack() as stack:
         stack.callback(plane.controllers.stop)
         threads = stack.enter_context(ThreadPoolExecutor(len(names) or 1))

@@ -10,7 +10,7 @@ import yaml
 
 from kubeapi.pods import group_in
 from tests.cluster import controllers, go_tools
-from tests.cluster.building import GARBAGE, LABEL, RACK, Building, apply, building_plane, selected
+from tests.cluster.building import LABEL, NO_JOB_GROUPS, RACK, Building, apply, building_plane, selected
 from tests.cluster.conftest import available, new_namespace
 from tests.cluster.controllers import FAST
 from tests.cluster.kubelet import Kubelet, finish_pod, node
@@ -121,9 +121,9 @@ def test_an_object_is_placed_in_one_rack(api, building, name):
 def test_the_job_controller_that_makes_groups_is_left_alone(plane, api, building, custom):
     if custom:
         pytest.skip("the controller of Jobs creates groups of built-in kinds only")
-    needs = dict.fromkeys((*(need for each in controllers.CONTROLLERS.values() for need in each.needs), *GARBAGE))
+    needs = (*dict.fromkeys(need for each in controllers.CONTROLLERS.values() for need in each.needs), "podgroup-protection-controller")
     plane.controllers.stop()
-    plane.start_controllers(tuple(needs), (*FAST, "--feature-gates=WorkloadWithJob=true"))
+    plane.start_controllers(needs, FAST)
     try:
         apply(api, building.namespace, *manifests("public_examples/job-indexed.yaml")[1:])
         until(lambda: [each["status"]["phase"] for each in building.pods()] == ["Running"] * 3, told=lambda: str(building.events()))
@@ -133,7 +133,7 @@ def test_the_job_controller_that_makes_groups_is_left_alone(plane, api, building
         assert [None] * 2 == [each["metadata"].get("labels") for each in building.there()], "the sidecar has created none of them"
     finally:
         plane.controllers.stop()
-        plane.start_controllers((*needs, "podgroup-protection-controller"), FAST)
+        plane.start_controllers(needs, (*FAST, *NO_JOB_GROUPS))
 
 
 def test_replicas_come_and_go(api, building):

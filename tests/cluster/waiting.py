@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 """Only a test that fails waits so long."""
 ASK_EVERY = 0.02
 
