@@ -66,6 +66,7 @@ EVENTS: tuple[tuple[str, str, str, str], ...] = (
         "until when a partially bound gang waits for its missing pods, and what happens then; or which kinds are not listed",
     ),
     ("Preempted", "Normal", "group, pod", "the root for which it is evicted"),
+    ("PlacementDeviated", "Warning", "group", "pods that were pinned to nodes, and that their scheduler has not bound as planned"),
     ("PlacementUndone", "Warning", "group", "why a partially bound gang was undone"),
     ("Invalid", "Warning", "group", f"the rule that the tree breaks, if the condition is `{VALID}`"),
     (

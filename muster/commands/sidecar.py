@@ -12,7 +12,8 @@ from click.core import ParameterSource
 
 from muster import extras
 from muster.commands import options, scheduler_config
-from scheduler_core.sidecar.settings import LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE, OPTIONS, Settings
+from scheduler_core.sidecar.settings import LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE, OPTIONS, Mode, Settings
+from scheduler_core.sidecar.writes import Deviations
 
 if TYPE_CHECKING:
     from scheduler_core.placement.extension_points import Plugins
@@ -52,6 +53,8 @@ def sidecar(**given: Any) -> None:
     from webhooks import log
 
     settings = _settings(given)
+    if settings.deviations is Deviations.UNDO and Mode.UNGATE not in settings.modes:
+        raise click.UsageError("--deviations undo needs --mode ungate: only pods that another scheduler binds deviate")
     try:
         cluster = find_connection(settings.kubeconfig, settings.context)
     except ConnectError as error:

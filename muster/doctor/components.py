@@ -43,6 +43,11 @@ class Component:
         return frozenset(each.strip() for each in self.option("--mode", _DEFAULT_MODES).split(","))
 
     @property
+    def undoes(self) -> bool:
+        """Return whether a sidecar undoes gangs that their schedulers do not bind as planned."""
+        return "ungate" in self.modes and self.option("--deviations") == "undo"
+
+    @property
     def lease(self) -> str:
         """Return the Lease of a sidecar as NAMESPACE/NAME, or ``none``."""
         namespace = self.variable("MUSTER_LEASE_NAMESPACE") or self.item.namespace

@@ -76,13 +76,14 @@ def _of_sidecar(component: Component, server: ApiServer) -> tuple[Permission, ..
     # Imported here because it needs the libraries of the sidecar.
     from scheduler_core.sidecar.process.permissions import needed_permissions
     from scheduler_core.sidecar.settings import Mode, Settings
-    from scheduler_core.sidecar.writes import EvictionMethod
+    from scheduler_core.sidecar.writes import Deviations, EvictionMethod
 
     modes = frozenset(each for each in Mode if each in component.modes)
     namespace, slash, name = component.lease.partition("/")
     settings = Settings(
         modes=modes,
         eviction_method=EvictionMethod.DELETE if component.option("--evict") == "delete" else EvictionMethod.EVICT,
+        deviations=Deviations.UNDO if component.undoes else Deviations.REPORT,
         lease=(namespace, name) if slash else None,
     )
     groups = frozenset(each.name for kind in ("PodGroup", "CompositePodGroup") for each in server.served(kind))

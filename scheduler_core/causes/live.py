@@ -89,18 +89,50 @@ class ObjectsAwaited(Record, frozen=True):
 class PartiallyBound(Record, frozen=True):
     """Gang of which *pods* have a node, but not all that it needs.
 
-    They are deleted at *until*, in UTC; None: it waits for pods that are being deleted, however long that takes.
+    They are deleted at *until*, in UTC; None: it waits for pods that are being deleted, however long that takes.  With *kept*, they are
+    not deleted.
     """
 
     pods: int
     until: dt.datetime | None
+    kept: bool = False
 
 
 class PinnedPodsAwaited(Record, frozen=True):
-    """Gang whose *pods* are pinned to nodes, and deleted at *until*, in UTC, if their scheduler does not bind them."""
+    """Gang whose *pods* are pinned to nodes, and deleted at *until*, in UTC, if their scheduler does not bind them; with *kept*, reported."""
 
     pods: int
     until: dt.datetime
+    kept: bool = False
+
+
+class Deviation(enum.StrEnum):
+    """Difference between the node to which a pod was pinned, and what its scheduler did."""
+
+    BOUND_ELSEWHERE = "bound-elsewhere"
+    """It is bound to another node."""
+    NOT_BOUND = "not-bound"
+    """It is not bound in time."""
+    NODE_GONE = "node-gone"
+    """It is not bound, and its node no longer exists."""
+    POD_GONE = "pod-gone"
+    """It no longer exists, and its gang misses it."""
+
+
+class DeviatingPod(NamedTuple):
+    """Pod that was pinned to *planned_node*; *node*: the node to which it is bound, *error*: why it is not, by its scheduler."""
+
+    pod: str
+    planned_node: str
+    deviation: Deviation
+    node: str = ""
+    error: str = ""
+
+
+class PlacementDeviated(Record, frozen=True):
+    """Root whose pods were pinned to nodes, and are not as planned."""
+
+    deviating: tuple[DeviatingPod, ...]
 
 
 class UndoReason(enum.StrEnum):
@@ -109,7 +141,7 @@ class UndoReason(enum.StrEnum):
     PODS_MISSING = "pods-missing"
     """Pods that it needs are missing, gated or could not be bound."""
     PINNED_PODS_UNBOUND = "pinned-pods-unbound"
-    """Its pods were not bound to the nodes to which they are pinned."""
+    """Its pods were not bound to the nodes to which they are pinned, or to nodes in several domains."""
 
 
 class GangUndone(Record, frozen=True):
@@ -155,6 +187,7 @@ LiveCause = (
     | ObjectsAwaited
     | PartiallyBound
     | PinnedPodsAwaited
+    | PlacementDeviated
     | GangUndone
     | Awaited
     | NodeWithoutHostname

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kubeapi import content
 from kubeapi.pods import COSCHEDULING_LABEL, POD_GROUP_LABEL
 from scheduler_core.model import placement_options
-from scheduler_core.sidecar.writes import EvictionMethod
+from scheduler_core.sidecar.writes import Deviations, EvictionMethod
 from validators import rule_options
 from validators.gates import Gates
 from validators.options import (
@@ -135,6 +135,18 @@ class Settings:
             "How victims are removed: evict respects PodDisruptionBudgets, delete does not.",
             EvictionMethod.EVICT.value,
         )
+    )
+    deviations: Deviations = setting(
+        Option(
+            "--deviations",
+            one_of(tuple(Deviations), Deviations),
+            "Treatment of gangs that mode ungate has pinned and their scheduler does not bind as planned: report, or undo, which deletes "
+            "their pods so that their controllers create them again.",
+            Deviations.REPORT.value,
+        )
+    )
+    deviation_seconds: float = setting(
+        Option("--deviation-after", seconds(1, 86400), "Time after which a pinned gang that is not bound deviates from its plan.", "300.0")
     )
     by_label: bool = setting(
         Option(

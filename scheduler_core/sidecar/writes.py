@@ -30,6 +30,15 @@ class EvictionMethod(enum.StrEnum):
     """By deletion of the pod, which ignores disruption budgets."""
 
 
+class Deviations(enum.StrEnum):
+    """Treatment of a gang whose pods their scheduler does not bind as planned."""
+
+    REPORT = "report"
+    """It is reported, and no pod of another scheduler is deleted."""
+    UNDO = "undo"
+    """Its pods are deleted, so that their controllers create them again and the gang is placed anew."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Ref:
     """Reference to one object; an empty uid matches any.

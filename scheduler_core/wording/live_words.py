@@ -14,6 +14,8 @@ from scheduler_core.causes.live import (
     ClaimsAwaited,
     ClaimsUnreleased,
     ClaimUnreserved,
+    DeviatingPod,
+    Deviation,
     EvictionRefused,
     EvictionsBlocked,
     ExceededBudget,
@@ -24,6 +26,7 @@ from scheduler_core.causes.live import (
     OverlappingBudgets,
     PartiallyBound,
     PinnedPodsAwaited,
+    PlacementDeviated,
     StaleExtendedClaim,
     UndoReason,
     Unlisted,
@@ -38,6 +41,7 @@ _MOST_VICTIMS = 3
 """Maximum number of victims that are named for each budget."""
 _LONGEST_BLOCKED = 400
 _LONGEST_CLAIMS = 300
+_LONGEST_DEVIATING = 500
 _LONGEST_ERROR = 300
 _AWAITED = {
     Awaited.FIRST_ATTEMPT: "waiting for its first scheduling attempt",
@@ -64,8 +68,10 @@ def live_words(cause: LiveCause) -> str:  # noqa: C901, PLR0911 - one case for e
         case PartiallyBound():
             return f"partially bound: {_partially_bound(cause)}"
         case PinnedPodsAwaited():
-            deleted = "it is deleted" if cause.pods == 1 else "they are deleted"
-            return f"waiting until {_utc(cause.until)} for the scheduler of its {counted(cause.pods, 'pinned pod')}; then {deleted}"
+            deleted = "" if cause.kept else "; then it is deleted" if cause.pods == 1 else "; then they are deleted"
+            return f"waiting until {_utc(cause.until)} for the scheduler of its {counted(cause.pods, 'pinned pod')}{deleted}"
+        case PlacementDeviated():
+            return f"not bound as planned: {listed_within([*map(_deviating, cause.deviating)], longest=_LONGEST_DEVIATING)}"
         case GangUndone():
             deleted = f"the {counted(cause.pods, 'pod')} with a node {'was' if cause.pods == 1 else 'were'} deleted"
             return f"partially bound and not completed: {undo_words(cause.because)}; {deleted}"
@@ -135,7 +141,22 @@ def _user(user: Name) -> str:
     return f"{'pod' if user.kind == 'Pod' else user.kind} {user.namespace}/{user.name}"
 
 
+def _deviating(pod: DeviatingPod) -> str:
+    match pod.deviation:
+        case Deviation.BOUND_ELSEWHERE:
+            return f"pod {pod.pod} is bound to node {pod.node}, not to {pod.planned_node}"
+        case Deviation.NOT_BOUND:
+            return f"pod {pod.pod} is not bound to node {pod.planned_node}{f': {cut(pod.error, _LONGEST_ERROR)}' if pod.error else ''}"
+        case Deviation.NODE_GONE:
+            return f"pod {pod.pod} is not bound, and node {pod.planned_node} no longer exists"
+        case Deviation.POD_GONE:
+            return f"pod {pod.pod} of node {pod.planned_node} no longer exists"
+    assert_never(pod.deviation)
+
+
 def _partially_bound(cause: PartiallyBound) -> str:
+    if cause.kept:
+        return f"waiting for the missing pods; the {counted(cause.pods, 'pod')} with a node {'stays' if cause.pods == 1 else 'stay'}"
     if cause.until is None:
         return _AWAITED[Awaited.DELETION]
     deleted = f"the {counted(cause.pods, 'pod')} with a node {'is' if cause.pods == 1 else 'are'} deleted"

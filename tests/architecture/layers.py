@@ -328,7 +328,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.sidecar.queue": (
         frozenset({"backoff", "decision_log", "queueing_hints", "root_status"}),
-        frozenset({"scheduler_options", "states"}),
+        frozenset({"deviations", "scheduler_options", "states"}),
         frozenset({"entities"}),
         frozenset({"binds_in_flight", "next_action", "pre_binds", "preemption_proposals"}),
         frozenset({"priority_queue"}),

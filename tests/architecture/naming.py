@@ -158,6 +158,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "other_value": "a value of a label",
     "own_node": "a node",
     "path": "a field of an object",
+    "planned_node": "a node",
     "plugin": "a plugin",
     "plugins": "names of admission plugins",
     "pod": "a pod",

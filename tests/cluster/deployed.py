@@ -27,6 +27,8 @@ from tests.cluster.resources import Manifest
 
 ROUTING = "--enable-aggregator-routing=true"
 """kube-apiserver connects to the endpoints of a Service, not to its cluster IP."""
+FIRST_BY_SLICES = 33
+"""First minor version of Kubernetes whose kube-apiserver finds the process by EndpointSlices; before, by Endpoints."""
 POLL_SECONDS = 0.2
 
 
@@ -165,10 +167,17 @@ class Deployed:
                 {"name": each.get("name", ""), "port": ports[each["targetPort"]], "protocol": "TCP"} for each in service["spec"]["ports"]
             ],
         }
-        if self._plane.api.exists("EndpointSlice", self._name, self._namespace):
-            self._plane.api.delete("EndpointSlice", self._name, self._namespace)
-        self._plane.api.create(manifest)
+        self._write(manifest)
+        if self._plane.programs.minor() < FIRST_BY_SLICES:
+            subset = {"addresses" if ready else "notReadyAddresses": [{"ip": self._address}], "ports": manifest["ports"]}
+            metadata = {"name": self._name, "namespace": self._namespace}
+            self._write({"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": [subset]})
         self._report(ready=ready)
+
+    def _write(self, manifest: Manifest) -> None:
+        if self._plane.api.exists(manifest["kind"], self._name, self._namespace):
+            self._plane.api.delete(manifest["kind"], self._name, self._namespace)
+        self._plane.api.create(manifest)
 
     def _report(self, *, ready: bool) -> None:
         """Write the status of the Deployment, as the deployment controller does, as if all replicas were like this one."""

@@ -30,6 +30,7 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     **{kind: ("kubeflow.org/v1", f"{kind.lower()}s", True) for kind in ("JAXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")},
     "TrainingRuntime": ("trainer.kubeflow.org/v1alpha1", "trainingruntimes", True),
     "ClusterTrainingRuntime": ("trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", False),
+    "Endpoints": ("v1", "endpoints", True),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),
     "ReplicaSet": ("apps/v1", "replicasets", True),
     "StatefulSet": ("apps/v1", "statefulsets", True),

@@ -33,7 +33,7 @@ BUSY = 503
 
 def install(api: Api) -> None:
     """The namespace and the rights, as the manifests have them and in effect; nothing twice."""
-    paths = ("base/namespace.yaml", "sidecar/rbac.yaml", "sidecar/ungate.yaml", "sidecar/build.yaml")
+    paths = ("base/namespace.yaml", "sidecar/rbac.yaml", "sidecar/ungate.yaml", "sidecar/undo.yaml", "sidecar/build.yaml")
     manifests = [each for path in paths for each in yaml.safe_load_all((ROOT / "deploy" / path).read_text())]
     new = [each for each in manifests if _installed(api, each)]
     roles = {(each["kind"], each["metadata"]["name"]): each for each in manifests}

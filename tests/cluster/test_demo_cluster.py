@@ -13,6 +13,7 @@ import pytest
 
 from muster.commands.demo.terminal import DATA, WIDTH
 from scheduler_core.behavior.scheduler_behavior import behavior_of
+from tests.deploy import rendered
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 270
@@ -86,7 +87,7 @@ def test_everything_is_installed_and_takes_its_rights_from_roles(ended, programs
         assert f"clusterrole.rbac.authorization.k8s.io/muster-sidecar-{mode} created" in printed(output, "kubectl apply -k deploy")
     for kind in ("validating", "mutating"):
         assert f"{kind}webhookconfiguration.admissionregistration.k8s.io/muster created" in printed(
-            output, "kubectl apply -f webhooks.yaml"
+            output, "kubectl apply -f webhooks.yaml -f join.yaml"
         )
 
 
@@ -139,6 +140,27 @@ def test_a_group_without_capacity_gets_a_reason_and_what_would_help(ended):
     assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(output, "muster simulate cluster.json")
 
 
+def test_a_job_is_placed_in_one_rack_with_nothing_but_the_label(ended):
+    output = section(ended[1].stdout, 7)
+
+    assert "GroupsCreated" in printed(output, next(each for each in re.findall(r"^\$ (.*)$", output, re.MULTILINE) if "events" in each))
+    assert {"d1", "d2"} == set(re.findall(r"^ +finetune-\d-\w+ +(\w\d)$", output, re.MULTILINE))
+
+
+def test_without_the_controller_of_jobs_this_part_is_left_out(programs, tmp_path):
+    few = tmp_path / "few"
+    few.mkdir()
+    for name in ("etcd", "kube-apiserver", "kubectl"):
+        (few / name).symlink_to(programs.folder / name)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    command = [sys.executable, "-m", "muster", "demo", "--cluster"]
+    done = subprocess.run(command, env=environment(folder, few), capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "Left out: KUBEBUILDER_ASSETS has no kube-controller-manager" in joined(section(done.stdout, 7))
+
+
 def test_the_documentation_shows_the_real_output(ended, programs):
     reason = behavior_of(programs.minor()).invalid_pod_group
     page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
@@ -164,6 +186,7 @@ def test_on_the_oldest_version_the_groups_are_custom_resources(programs, tmp_pat
     assert ["c1", "c2"] == sorted(re.findall(r"evaluation-\d +evaluation +(\w\d)$", section(output, 4), re.MULTILINE))
     assert "podgroup.scheduling.muster.dev/labelling condition met" in section(output, 5).partition("The fix")[2]
     assert "rack-d can hold 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(section(output, 6))
+    assert 3 == len(re.findall(r"^ +finetune-\d-\w+ +d\d$", section(output, 7), re.MULTILINE))
 
 
 def test_sigterm_in_the_middle_leaves_nothing(programs, tmp_path):
@@ -181,16 +204,8 @@ def test_sigterm_in_the_middle_leaves_nothing(programs, tmp_path):
     assert [] == processes(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("ours", "shipped"),
-    [
-        ("deploy/namespace.yaml", "base/namespace.yaml"),
-        ("deploy/webhook-rbac.yaml", "base/rbac.yaml"),
-        ("webhooks.yaml", "base/webhooks.yaml"),
-        ("deploy/sidecar-rbac.yaml", "sidecar/rbac.yaml"),
-    ],
-)
-def test_what_it_installs_is_what_deploy_has(ours, shipped):
+@pytest.mark.parametrize(("shipped", "ours"), rendered.COPIES.items())
+def test_what_it_installs_is_what_deploy_has(shipped, ours):
     """A package cannot reach out of itself: it has copies."""
     assert (ROOT / "deploy" / shipped).read_text() == (DATA / "cluster" / ours).read_text()
 

@@ -67,6 +67,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "doctor/probe.yaml": ("doctor-probe.yaml", ("doctor.roles=true",)),
     "why/rbac.yaml": ("why.yaml", ("why.roles=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
+    "sidecar/undo.yaml": ("sidecar/undo.yaml", ("sidecar.enabled=true", ALL_MODES, "sidecar.deviations=undo")),
     "sidecar/build.yaml": ("sidecar/build.yaml", ("sidecar.enabled=true", ALL_MODES)),
 }
 """Each manifest, with its template, or none for all, and the values that differ from those of the chart."""
@@ -75,7 +76,9 @@ DEMO = DEPLOY.parent / "muster" / "commands" / "demo" / "data" / "cluster"
 COPIES = {
     "base/rbac.yaml": "deploy/webhook-rbac.yaml",
     "base/webhooks.yaml": "webhooks.yaml",
+    "components/join/webhook.yaml": "join.yaml",
     "sidecar/rbac.yaml": "deploy/sidecar-rbac.yaml",
+    "sidecar/build.yaml": "deploy/sidecar-build.yaml",
 }
 """Manifests that the demonstration of the installed package needs, with their names in its data."""
 

@@ -312,6 +312,24 @@ def test_a_mode_that_is_off_has_no_role(modes):
     assert f"--mode={','.join(modes)}" in own["args"]
 
 
+def test_undoing_has_a_role_and_an_option_of_its_own():
+    values = (*SIDECAR, "sidecar.modes={ungate}")
+    before, found = objects(*values), objects(*values, "sidecar.deviations=undo")
+
+    assert {("ClusterRole", "muster-sidecar-undo"), ("ClusterRoleBinding", "muster-sidecar-undo")} == found.keys() - before.keys()
+    args = [container("muster-sidecar", *each)[1]["args"] for each in (values, (*values, "sidecar.deviations=undo"))]
+    assert ["--deviations=undo"] == [each for each in args[1] if each not in args[0]]
+
+
+@pytest.mark.parametrize(("placed_by", "modes"), [("gate", "build,ungate"), ("scheduler", "build,place"), ("none", "build")])
+def test_pods_that_join_groups_have_the_modes_without_which_they_wait_forever(placed_by, modes):
+    values = *SIDECAR, "sidecar.modes={validate}", "build.enabled=true", f"build.placedBy={placed_by}"
+    _, own = container("muster-sidecar", *values)
+
+    assert f"--mode=validate,{modes}" in own["args"]
+    assert {f"muster-sidecar-{each}" for each in modes.split(",")} <= {name for kind, name in objects(*values) if kind == "ClusterRole"}
+
+
 def test_a_component_that_is_off_leaves_nothing_behind():
     assert not [key for key in objects(*SIDECAR, "webhooks.enabled=false", *EVERYTHING[1:2], *EVERYTHING[3:]) if "webhook" in key[1]]
     assert not [key for key in objects() if "sidecar" in key[1]]
@@ -324,6 +342,7 @@ def test_a_component_that_is_off_leaves_nothing_behind():
         ((f"image.digest={DIGEST}", "image.tag=v2"), f"of the image muster@{DIGEST}"),
         (("webhooks.env.MUSTER_ENFORCEMENT=warn",), "An object with an error is allowed with a warning"),
         (("webhooks.env.MUSTER_FINALIZERS=all", *SIDECAR, "sidecar.modes={place}"), "no sidecar in mode protect"),
+        (("build.enabled=true",), "kubectl label namespace NAME muster.dev/groups=build"),
         (("webhooks.replicas=1",), "webhooks.replicas is 1 and webhooks.failurePolicy is Fail"),
         ((), "The replicas create the certificate in the Secret muster-webhook-tls"),
     ],

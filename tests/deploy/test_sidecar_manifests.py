@@ -14,7 +14,7 @@ from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import EvictionMethod
+from scheduler_core.sidecar.writes import Deviations, EvictionMethod
 from workloadbuilder.adapters.built_kinds import KINDS
 
 GROUPS = (*resources("PodGroup"), *resources("CompositePodGroup"))
@@ -120,6 +120,20 @@ def test_the_mode_that_may_change_pods_is_bound_by_a_manifest_of_its_own():
     )
     (kustomization,) = documents("sidecar/kustomization.yaml")
     assert ["rbac.yaml", "deployment.yaml", "network-policy.yaml"] == kustomization["resources"]
+
+
+def test_only_the_role_for_undoing_lets_the_mode_ungate_delete_pods():
+    undo, binding = documents("sidecar/undo.yaml")
+    rights = {(resource, verb) for rule in undo["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+
+    assert ("", "pods", "delete") not in role("muster-sidecar-ungate")
+    assert {("pods", "delete"), ("pods/status", "patch")} == rights
+    assert (undo["metadata"]["name"], UNGATE["subjects"]) == (binding["roleRef"]["name"], binding["subjects"])
+    report, undoing = (
+        {str(each) for each in needed_permissions(Settings(modes=frozenset({Mode.UNGATE}), deviations=each, lease=None), SERVED)}
+        for each in Deviations
+    )
+    assert {"delete pods", "patch pods/status"} == undoing - report
 
 
 def test_nothing_is_given_in_bulk():

@@ -163,6 +163,7 @@ def test_an_unusual_value_is_accepted(value):
 CONTRADICTIONS = [
     pytest.param(("webhooks.enabled=false",), "/sidecar/enabled': value must be true", id="nothing is installed"),
     pytest.param((*SIDECAR, "sidecar.modes={validate,preempt}"), "/sidecar/modes': no items match", id="preempt alone"),
+    pytest.param((*SIDECAR, "sidecar.deviations=delete"), "/sidecar/deviations': value must be one of", id="no treatment"),
     pytest.param(
         ("webhooks.env.MUSTER_REQUEST_SECONDS=5", "webhooks.timeoutSeconds=5"),
         "/webhooks/env/MUSTER_REQUEST_SECONDS': exclusiveMaximum: got 5, want 5",
@@ -236,15 +237,20 @@ def test_values_that_contradict_each_other_are_refused_by_the_schema(values, pat
             "webhooks.extraEnv: A is in the list twice",
             id="a variable twice",
         ),
+        pytest.param((*SIDECAR, "sidecar.deviations=undo"), "sidecar.modes does not have ungate", id="nothing to undo"),
         pytest.param(("build.policy=true",), "build.policy is true, but build.enabled is false", id="the policy alone"),
         pytest.param(
             ("build.enabled=true", "webhooks.enabled=false", *SIDECAR),
             "nothing lets pods join groups",
             id="groups without webhook or policy",
         ),
-        pytest.param(("build.enabled=true", *SIDECAR), "sidecar.modes does not have build", id="nobody creates groups"),
         pytest.param(
-            ("build.enabled=true", *SIDECAR, "sidecar.modes={build,place}"), "sidecar.modes does not have ungate", id="nobody removes gates"
+            (
+                *("build.enabled=true", "build.placedBy=scheduler", *SIDECAR),
+                *("sidecar.modes={validate}", "sidecar.schedulerName=default-scheduler"),
+            ),
+            "kube-scheduler places the same pods",
+            id="two schedulers of one name",
         ),
         pytest.param(
             ("build.enabled=true", "webhooks.env.MUSTER_PLACED_BY=none"),

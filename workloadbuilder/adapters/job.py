@@ -9,6 +9,7 @@ are placed exclusively if its pod template says so.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
@@ -45,9 +46,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     shape = job_spec.read_job_shape(spec)
-    if shape.suspended:
-        detail = "the Job is suspended: its pods are created when it is resumed"
-        warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    warnings += _warn_if_suspended(shape)
     link = template_annotations.read(top.raw("metadata"))
     if reason := object_identity.left_to_controller(about, known):
         result = Reading(about.owner, about.namespace, skipped=reason)
@@ -69,7 +68,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
         callbacks=(with_minimum(shape.parallelism),),
         priority_class_name=pod_template.common_priority([shape.template], errors, [] if ungrouped else warnings),
     )
-    result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped)
+    gangs = {ROOT: SchedulingPolicy(PolicyKind.GANG, max(shape.pods, 1))}
+    result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped, gangs=gangs)
     if ungrouped:
         warnings += [field.invalid_struct(path, f"has no effect: {ungrouped}") for _, path in intent.intent.paths]
         result = dataclasses.replace(result, possible_root=root)
@@ -80,6 +80,12 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if ungrouped:
         return kueue_podsets.grouped(result, [PlannedPods(shape.template, ROOT, result.pods)], ROOT, known)
     return kueue_podsets.confined(result, [TemplatePods(shape.template, (ROOT,))], known)
+
+
+def _warn_if_suspended(shape: JobShape) -> Iterator[FieldError]:
+    if shape.suspended:
+        detail = "the Job is suspended: its pods are created when it is resumed"
+        yield field.invalid(_SPEC / "suspend", True, detail)  # noqa: FBT003 - the field's value
 
 
 def _is_delegated(about: Subject, known: Known, link: template_annotations.Linkage) -> bool:

@@ -274,6 +274,10 @@ resources that were all defined otherwise.
 {{- if and .Values.sidecar.enabled (eq (include "muster.api" .) "kubernetes") (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
 {{- fail (printf "sidecar.enabled is true and api is kubernetes, but the built-in kinds are scheduled from Kubernetes 1.37 on, and the API server is %s: set api to custom or sidecar.enabled to false" .Capabilities.KubeVersion.Version) }}
 {{- end }}
+{{- $undo := and .Values.sidecar.enabled (eq .Values.sidecar.deviations "undo") }}
+{{- if and $undo (not (has "ungate" (include "muster.sidecarModes" . | fromJsonArray))) }}
+{{- fail "sidecar.deviations is undo, but sidecar.modes does not have ungate: only pods that another scheduler binds deviate" }}
+{{- end }}
 {{- $build := .Values.build }}
 {{- if and $build.policy (not $build.enabled) }}
 {{- fail "build.policy is true, but build.enabled is false: set build.enabled to true" }}
@@ -284,13 +288,19 @@ resources that were all defined otherwise.
 {{- if and $build.enabled (not $build.policy) (not .Values.webhooks.enabled) }}
 {{- fail "build.enabled is true, but nothing lets pods join groups: set webhooks.enabled or build.policy to true" }}
 {{- end }}
-{{- if and $build.enabled .Values.sidecar.enabled (not (has "build" .Values.sidecar.modes)) }}
-{{- fail "build.enabled is true, but sidecar.modes does not have build: no groups would be created, and pods would wait forever" }}
+{{- if and $build.enabled .Values.sidecar.enabled (eq $build.placedBy "scheduler") (eq .Values.sidecar.schedulerName "default-scheduler") }}
+{{- fail "build.placedBy is scheduler and sidecar.schedulerName is default-scheduler, but kube-scheduler places the same pods: give the sidecar another name" }}
 {{- end }}
-{{- $needed := eq $build.placedBy "gate" | ternary "ungate" "place" }}
-{{- if and $build.enabled .Values.sidecar.enabled (ne $build.placedBy "none") (not (has $needed .Values.sidecar.modes)) }}
-{{- fail (printf "build.placedBy is %s, but sidecar.modes does not have %s: pods would wait forever" $build.placedBy $needed) }}
 {{- end }}
+
+{{/* The modes of the sidecar: those of its values, and those without which pods that join groups would wait forever. */}}
+{{- define "muster.sidecarModes" -}}
+{{- $build := .Values.build }}
+{{- $added := list }}
+{{- if $build.enabled }}
+{{- $added = list "build" (get (dict "gate" "ungate" "scheduler" "place" "none" "") $build.placedBy) | compact }}
+{{- end }}
+{{- concat .Values.sidecar.modes $added | uniq | toJson }}
 {{- end }}
 
 {{/* A drain evicts one replica at a time. */}}

@@ -16,6 +16,7 @@ from muster.commands.demo.terminal import Stage
 
 _LABEL = POD_GROUP_LABEL.replace(".", "\\.")
 REASONS = "-o=custom-columns='POD:.metadata.name,WHY:.status.conditions[*].message'"
+CREATED = "-o=custom-columns=OBJECT:.involvedObject.kind,EVENT:.reason,MESSAGE:.message"
 EVENTS = "-o=custom-columns=POD:.involvedObject.name,EVENT:.reason,MESSAGE:.message"
 
 
@@ -25,7 +26,7 @@ def show(stage: Stage) -> None:
     stage.line("Muster on its own control plane: a real API server, the webhooks, the sidecar.")
     stage.title("1  Install: permissions, the webhook server, the sidecar")
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, local_control_plane.installed(stage, programs, Path(name)) as shell:
-        for step in (admission, training, preemption, invalid_tree, no_capacity):
+        for step in (admission, training, preemption, invalid_tree, no_capacity, job):
             step(stage, shell)
     _next(stage)
 
@@ -103,11 +104,30 @@ def no_capacity(stage: Stage, shell: Shell) -> None:
     stage.run(shell, "muster simulate cluster.json", refused=True, since="     conflicting constraints")
 
 
+def job(stage: Stage, shell: Shell) -> None:
+    """Show a Job whose controller creates no group."""
+    stage.title("7  A Job as it is: its groups are made, with nothing but a label of the namespace")
+    if not local_control_plane.has_controllers(shell.kubectl.parent):
+        stage.paragraph(f"Left out: {local_control_plane.ASSETS} has no {local_control_plane.CONTROLLERS}, which creates the pods.")
+        return
+    stage.paragraph(
+        "The Job names no group, and its controller creates none. The sidecar's mode build does, as muster compile prints them; a webhook "
+        "lets the pods join. An annotation of the Job keeps them in one rack:"
+    )
+    stage.run(shell, "kubectl label namespace research muster.dev/groups=build")
+    stage.run(shell, "kubectl create -f finetune.yaml")
+    # kubectl cannot wait for pods that do not exist yet.
+    shell.run("kubectl get pods -l job-name=finetune", "finetune-0", "finetune-1", "finetune-2")
+    stage.run(shell, "kubectl wait pods -l job-name=finetune --for=condition=PodScheduled")
+    stage.run(shell, f"kubectl get events --field-selector involvedObject.name=finetune,reason=GroupsCreated {CREATED}", "1 group")
+    stage.run(shell, "kubectl get pods -l job-name=finetune -o=custom-columns=POD:.metadata.name,NODE:.spec.nodeName")
+
+
 def _next(stage: Stage) -> None:
     stage.line("The sidecar, the webhook server and the control plane have stopped, and their files are removed.")
     stage.line("The manifests of this demonstration:")
     stage.line(f"    {local_control_plane.PLACEMENT}\n    {local_control_plane.HERE}")
-    stage.title("7  What to try next, on your own cluster")
+    stage.title("8  What to try next, on your own cluster")
     stage.command(
         "muster sidecar --mode validate --lease none",
         "from here: reports invalid trees in conditions and events; binds and evicts nothing",

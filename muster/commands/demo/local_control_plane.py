@@ -30,6 +30,8 @@ from validators.lint import documents
 HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
+CONTROLLERS = "kube-controller-manager"
+"""Program that creates the pods of Jobs, if the folder has it."""
 OLDEST_MINOR = 30
 """The first minor version of Kubernetes on which Muster runs."""
 FIRST_WITH_KINDS = max(map(served_versions.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
@@ -43,7 +45,8 @@ NAMESPACE = "research"
 """Namespace of all contexts."""
 USERS = {"admin": "admin"} | {name: f"system:serviceaccount:muster-system:muster-{name}" for name in ("webhook", "sidecar")}
 """Users by context; the first one is the administrator."""
-WEBHOOKS = "webhooks.yaml"
+WEBHOOKS = ("webhooks.yaml", "join.yaml")
+"""Files with webhook configurations."""
 
 
 def find() -> Path:
@@ -68,9 +71,8 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
     Shell(folder).run(child_processes.ISSUE)
     has_kinds = child_processes.minor_version(programs / "kube-apiserver") >= FIRST_WITH_KINDS
     gates_on = ", with the feature gates of workload groups on" if has_kinds else ""
-    stage.paragraph(
-        f"etcd and kube-apiserver are started{gates_on}. No kubelets and no controllers run; the text says where one would act."
-    )
+    acting = "No controllers run but that of Jobs, and no kubelets" if has_controllers(programs) else "No kubelets and no controllers run"
+    stage.paragraph(f"etcd and kube-apiserver are started{gates_on}. {acting}; the text says where one would act.")
     with running(programs, folder) as kubeconfig:
         shell = Shell(manifests, programs / "kubectl", kubeconfig)
         stage.run(shell, "kubectl version")
@@ -80,7 +82,8 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
         stage.command("kubectl apply -k deploy")
         stage.printed([*(line for line in shell.run("kubectl apply -k deploy") if "binding." not in line), LEFT_OUT])
         shell.run(f"kubectl create namespace {NAMESPACE}")
-        serve, sidecar = f"muster serve --cluster{_version(programs)}", f"muster sidecar --mode {settings.OPTIONS['modes'].default}"
+        serve = f"muster serve --cluster --placed-by scheduler{_version(programs)}"
+        sidecar = f"muster sidecar --mode {settings.OPTIONS['modes'].default},build"
         tls = f"--tls-cert certs/{store.CERTIFICATE} --tls-key certs/{store.KEY}"
         with (
             child_processes.server(
@@ -93,11 +96,24 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
             stage.paragraph("Then the processes of the two Deployments, each with only the permissions of its ServiceAccount:")
             stage.printed([f"{serve:<{len(sidecar)}}  https://{reviews}", f"{sidecar}  http://{probes}"])
             stage.paragraph("Then the webhooks. They are called by the server's address, because there are no Services here:")
-            _call_by_url(manifests / WEBHOOKS, f"https://{reviews}", (folder / "certs" / store.CA).read_bytes())
-            stage.run(shell, f"kubectl apply -f {WEBHOOKS}")
+            for name in WEBHOOKS:
+                _call_by_url(manifests / name, f"https://{reviews}", (folder / "certs" / store.CA).read_bytes())
+            stage.run(shell, f"kubectl apply {' '.join(f'-f {name}' for name in WEBHOOKS)}")
             # The API server needs a moment to load a new configuration.
             shell.run("kubectl create --dry-run=server -f refused.yaml", "is invalid", refused=True)
-            yield shell
+            with _controllers(programs, folder) if has_controllers(programs) else contextlib.nullcontext():
+                yield shell
+
+
+def has_controllers(programs: Path) -> bool:
+    """Return whether the folder has the program of CONTROLLERS."""
+    return os.access(programs / CONTROLLERS, os.X_OK)
+
+
+def _controllers(programs: Path, folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Return a context with the controller of Jobs."""
+    options = f"--kubeconfig={folder / 'kubeconfig'}", "--leader-elect=false", "--controllers=job-controller", "--secure-port=0"
+    return child_processes.process([str(programs / CONTROLLERS), *options], folder / f"{CONTROLLERS}.log", "Starting job controller")
 
 
 def _define_kinds(stage: Stage, shell: Shell) -> None:

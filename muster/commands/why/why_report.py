@@ -191,6 +191,11 @@ def _condition(condition: Any) -> str:
 def _explained(answer: Mapping[str, Any]) -> Iterator[str]:
     status, message = answer.get("status"), answer.get("message")
     yield f"{status}{f': {message}' if message else ''}"
+    deviating = answer.get("deviating")
+    for each in deviating if isinstance(deviating, list) else ():
+        if isinstance(each, dict):
+            where = f" on {each['node']}" if each.get("node") else ""
+            yield f"not as planned: {each.get('pod')}, planned for {each.get('plannedNode')}: {each.get('deviation')}{where}"
     writes = answer.get("writes")
     if isinstance(writes, dict):
         if writes.get("queue"):

@@ -58,6 +58,8 @@ def _command(component: Component) -> str:
         files.append("deploy/components/managed-certificate/rbac.yaml")
     if component.subcommand != SERVE and "ungate" in component.modes:
         files.append("deploy/sidecar/ungate.yaml")
+    if component.subcommand != SERVE and component.undoes:
+        files.append("deploy/sidecar/undo.yaml")
     return " ".join(["kubectl apply", *(f"-f {each}" for each in files)])
 
 
@@ -70,8 +72,10 @@ def _chart_options(component: Component) -> list[str]:
         values = [f"webhooks.pods={pods}", f"certificate.secretName={secret}"]
     else:
         ungate = "ungate" in component.modes
-        shown = ["sidecar/rbac", *(["sidecar/ungate"] if ungate else [])]
+        undo = component.undoes
+        shown = ["sidecar/rbac", *(["sidecar/ungate"] if ungate else []), *(["sidecar/undo"] if undo else [])]
         values = ["sidecar.enabled=true", f"sidecar.modes={{{','.join(sorted(component.modes))}}}"]
+        values += ["sidecar.deviations=undo"] if undo else []
     return [*(f"--show-only=templates/{each}.yaml" for each in shown), *(f"--set={each}" for each in values)]
 
 

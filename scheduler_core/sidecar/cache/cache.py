@@ -279,7 +279,7 @@ class Cache:
             case NodeChange():
                 self.usage.node_changed(change)
                 if change.differs:
-                    self.reporter.node(change.name, added=change.added)
+                    self.reporter.node(change.name, added=change.added, removed=change.removed)
             case VolumeChange():
                 self._updates.apply(change)
             case DeviceChange():

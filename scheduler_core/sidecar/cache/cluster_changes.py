@@ -89,21 +89,24 @@ class ChangeReporter:
         self._node_usage = node_usage
         self._group_cache = group_cache
         self._added_nodes: set[str] = set()
+        self._removed_nodes: set[str] = set()
 
     def pop_changes(self) -> ClusterChanges:
         """Return the changes since the last call."""
         changes, self.changes = self.changes, ClusterChanges()
-        if self._added_nodes:
-            changes.roots.update(self._roots_bound_to(self._added_nodes))
-            self._added_nodes = set()
+        if self._added_nodes or self._removed_nodes:
+            changes.roots.update(self._roots_on(self._added_nodes, self._removed_nodes))
+            self._added_nodes, self._removed_nodes = set(), set()
         return changes
 
-    def node(self, name: str, *, added: bool = False) -> None:
-        """Record that a node changed, was removed, or was *added*."""
+    def node(self, name: str, *, added: bool = False, removed: bool = False) -> None:
+        """Record that a node changed, was *added* or was *removed*."""
         self.change_count += 1
         self.changes.nodes.add(name)
         if added:
             self._added_nodes.add(name)
+        if removed:
+            self._removed_nodes.add(name)
 
     def attached_volumes(self, node: str, *, helps: bool) -> None:
         """Record that the number of volumes that a node can attach has changed; it *helps* if it can be larger."""
@@ -195,10 +198,11 @@ class ChangeReporter:
             return self._group_cache.root_of(("PodGroup", namespace, pod.parsed_pod.group))
         return None if pod.parsed_pod.reference is not None else Root("Pod", namespace, name)
 
-    def _roots_bound_to(self, nodes: set[str]) -> Iterator[Root]:
-        """Return the roots with members bound to one of *nodes*: members on a missing node are not counted."""
+    def _roots_on(self, added: set[str], removed: set[str]) -> Iterator[Root]:
+        """Return the roots with members bound to *added* nodes, which did not count before, or pinned to *removed* ones."""
         for pod in self._node_usage.pods.pods.values():
-            if pod.parsed_pod.group and pod.parsed_pod.node in nodes and (root := self.root(pod)) is not None:
+            node, nodes = (pod.parsed_pod.node, added) if pod.parsed_pod.node else (pod.pinned_node, removed)
+            if pod.parsed_pod.group and node in nodes and (root := self.root(pod)) is not None:
                 yield root
 
     def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:

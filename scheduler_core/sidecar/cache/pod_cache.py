@@ -162,6 +162,10 @@ class PodCache:
         """Return the number of pods of a PodGroup that had a node and have ended."""
         return self._ended_of[namespace, group]
 
+    def has_ended(self, key: str) -> bool:
+        """Return whether the pod of that key had a node and has ended."""
+        return key in self._ended
+
     def remove(self, key: str) -> LivePod | None:
         """Remove a pod and return it, if it existed."""
         if (name := self._ended.pop(key, None)) is not None:

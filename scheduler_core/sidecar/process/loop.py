@@ -14,6 +14,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from kubeapi.versions.served_versions import kind_of
+from scheduler_core.causes.live import PlacementDeviated
+from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
@@ -26,6 +28,7 @@ from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 from scheduler_core.wording import decision_words
+from scheduler_core.wording.live_words import live_words
 
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
@@ -242,8 +245,9 @@ class Loop:
         if scheduler is None or not scheduler.awaits(message.root, message.plan):
             return
         if message.refused is not None:
-            root = f"{message.root.kind} {message.root.namespace}/{message.root.name}"
-            self._parts.log("warning", "preemption", {"root": root, "victim": message.refused.pod.key, "reason": message.why})
+            self._parts.log(
+                "warning", "preemption", {"root": _root(message.root), "victim": message.refused.pod.key, "reason": message.why}
+            )
             self._parts.metrics.preempted(message.root, 0)
             self._submit(scheduler.eviction_refused(message.root, message.refused.pod, message.why, now))
             return
@@ -282,6 +286,11 @@ class Loop:
     def _attempted(self, attempt: Attempt, seconds: float) -> None:
         parts = self._parts
         self._submit(attempt.writes)
+        if attempt.deviating:
+            for each in attempt.deviating:
+                parts.metrics.deviations.labels(each.deviation.value).inc()
+            message = live_words(PlacementDeviated(attempt.deviating))
+            parts.log("warning", "deviation", {"root": _root(attempt.root), "pods": len(attempt.deviating), "message": message})
         if attempt.plan:
             root, plan = attempt.root, attempt.plan
             parts.dispatcher.dry_run_evictions(plan, lambda refused, why: parts.mailbox.enqueue(DryRunDone(root, plan, refused, why)))
@@ -294,10 +303,14 @@ class Loop:
                 parts.log("info", "attempt", _fields(attempt))
 
 
+def _root(name: Name) -> str:
+    return f"{name.kind} {name.namespace}/{name.name}"
+
+
 def _fields(attempt: Attempt) -> dict[str, Any]:
-    name, decision = attempt.root, attempt.decision
+    decision = attempt.decision
     return {
-        "root": f"{name.kind} {name.namespace}/{name.name}",
+        "root": _root(attempt.root),
         "status": decision.status.value if decision is not None else "",
         "pods": len(decision.assignments) if decision is not None else 0,
         "victims": len(attempt.plan),

@@ -45,7 +45,7 @@ from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retr
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
-from scheduler_core.sidecar.scheduling.explanation import notes_json
+from scheduler_core.sidecar.scheduling.explanation import deviating_json, notes_json
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -218,7 +218,8 @@ class Sidecar:
         explanation = self.loop.call(lambda: scheduler.explain(namespace, name))
         if explanation is None:
             return None
-        return {**as_json(explanation.decision), **notes_json(explanation.notes), "writes": explanation.writes}
+        beside = {**notes_json(explanation.notes), **deviating_json(explanation.deviating)}
+        return {**as_json(explanation.decision), **beside, "writes": explanation.writes}
 
 
 def options(settings: Settings) -> SchedulerOptions:
@@ -230,6 +231,8 @@ def options(settings: Settings) -> SchedulerOptions:
         ungate=Mode.UNGATE in settings.modes,
         preempt=Mode.PREEMPT in settings.modes,
         eviction_method=settings.eviction_method,
+        deviations=settings.deviations,
+        pinned_seconds=settings.deviation_seconds,
         strategy=settings.strategy,
         rank_order=settings.rank_order,
         budget=settings.budget or DEFAULT,

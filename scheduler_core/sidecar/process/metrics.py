@@ -16,6 +16,7 @@ import prometheus_client
 from prometheus_client.metrics import MetricWrapperBase
 
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
+from scheduler_core.causes.live import Deviation
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
@@ -175,6 +176,12 @@ class SidecarMetrics:
         )
 
     def _add_process_metrics(self) -> None:
+        self.deviations = self._counter(
+            "placement_deviations",
+            "Pods of groups that were pinned to a node, and that their scheduler has not bound as planned, by the deviation: "
+            f"{', '.join(map(repr, map(str, Deviation)))}.",
+            ("deviation",),
+        )
         self.writes = self._counter("writes", "Writes to the API server, by kind and outcome.", ("kind", "outcome"))
         self.events = self._counter("watch_events", "Watch events received.", ("kind",))
         self.invalid = self._gauge("invalid_trees", "Trees that are invalid.")

@@ -13,7 +13,7 @@ from kubeapi.versions.served_versions import Resource, hub_of, resources
 from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import EvictionMethod
+from scheduler_core.sidecar.writes import Deviations, EvictionMethod
 
 RECHECK_SECONDS = 10.0
 """Interval between checks while a permission is missing or could not be checked."""
@@ -41,7 +41,9 @@ _PLACE = (
 
 The API server checks ``resourceclaims/binding`` for changes of the allocation or the reservations of a claim, from 1.36.
 """
-_UNGATE = tuple(Permission("pods", verb) for verb in ("get", "patch", "delete"))
+_UNGATE = tuple(Permission("pods", verb) for verb in ("get", "patch"))
+_UNDO = (Permission("pods", "delete"), Permission("pods/status", "patch"))
+"""Permissions of mode ``ungate`` with ``--deviations undo``: a pod gets a condition before it is deleted."""
 _GROUP_KINDS = ("CompositePodGroup", "PodGroup")
 
 
@@ -83,6 +85,7 @@ def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterato
             yield from _PLACE
         case Mode.UNGATE:
             yield from _UNGATE
+            yield from _UNDO if settings.deviations is Deviations.UNDO else ()
         case Mode.PREEMPT if settings.eviction_method is EvictionMethod.EVICT:
             yield Permission("pods/eviction", "create")
         case Mode.PREEMPT:
@@ -90,7 +93,7 @@ def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterato
         case Mode.VALIDATE:
             pass
     yield from _EVENTS
-    if mode is not Mode.VALIDATE:
+    if mode in (Mode.PLACE, Mode.PREEMPT):
         yield Permission("pods/status", "patch")
     for each in groups:
         yield Permission(f"{each.resource}/status", "patch", each.group)

@@ -12,4 +12,5 @@ queueing_hints     unschedulable roots that a cluster change can help
 backoff            backoff of roots that were not placed
 scheduler_options  options of the scheduler
 decision_log       the last decision on each root
+deviations         pods that their schedulers have not bound as planned
 """

@@ -80,7 +80,12 @@ def update_timers(
     entity.partial_since = _since(entity.partial_since, now, active=bool(status.partially_bound))
     entity.awaits_binding_since = _since(entity.awaits_binding_since, now, active=status.awaits_binding)
     times = _update_commit(entity, status, options, now)
-    times += [at if at > now else now + RECHECK_SECONDS for at in _undo_times(entity, options)]
+    waits = _undo_times(entity, options)
+    times += [at for at in waits if at > now]
+    # A gang that is only reported is not looked at again.
+    times += [
+        now + RECHECK_SECONDS for at in waits if at <= now and (not options.is_current(at) or options.our_pods.can_undo(status.placed))
+    ]
     _update_report(entity, options, now, held_back=is_held_back(waiting, status), partial=bool(status.partially_bound), hint=hint)
     times += [entity.report_at] if entity.report_at is not None else []
     return times
@@ -110,16 +115,18 @@ def _update_report(entity: QueuedEntity, options: SchedulerOptions, now: float, 
 
 def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, schedulable: bool) -> bool:
     """Return whether the bound pods of a gang must be undone without another attempt."""
-    if entity.awaits_binding_since is not None and _is_over(entity.awaits_binding_since + options.pinned_seconds, options, now):
-        return any(map(options.our_pods.has, status.placed))
+    if is_over(entity.awaits_binding_since, options.pinned_seconds, options, now):
+        return options.our_pods.can_undo(status.placed)
     if not status.partially_bound or status.terminating or entity.partial_since is None:
+        return False
+    if not options.our_pods.can_undo(status.partially_bound):
         return False
     if entity.awaits_victims and status.to_place and status.ready:
         return False
     # An attempt that finds no capacity undoes the gang at once, so only failed binds are counted here.
     if schedulable:
         return entity.bind_failures >= options.max_bind_failures
-    return _is_over(entity.partial_since + options.partial_seconds, options, now)
+    return is_over(entity.partial_since, options.partial_seconds, options, now)
 
 
 def _undo_times(entity: QueuedEntity, options: SchedulerOptions) -> list[float]:
@@ -128,9 +135,9 @@ def _undo_times(entity: QueuedEntity, options: SchedulerOptions) -> list[float]:
     return [since + seconds for since, seconds in waits if since is not None]
 
 
-def _is_over(deadline: float, options: SchedulerOptions, now: float) -> bool:
-    """Return whether *deadline* has passed, and nothing that happened until then is missing in the cache."""
-    return now >= deadline and options.is_current(deadline)
+def is_over(since: float | None, seconds: float, options: SchedulerOptions, now: float) -> bool:
+    """Return whether a wait *since* a time for *seconds* is over, and nothing that happened until then is missing in the cache."""
+    return since is not None and now >= since + seconds and options.is_current(since + seconds)
 
 
 def _since(since: float | None, now: float, *, active: bool) -> float | None:

@@ -13,8 +13,17 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.binds_in_flight import BindsInFlight
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
+from scheduler_core.sidecar.queue.deviations import DeviationLog
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEviction
-from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, is_unplaced, next_action, update_timers
+from scheduler_core.sidecar.queue.next_action import (
+    Action,
+    current_waiting,
+    is_held_back,
+    is_over,
+    is_unplaced,
+    next_action,
+    update_timers,
+)
 from scheduler_core.sidecar.queue.pre_binds import PreBindsInFlight
 from scheduler_core.sidecar.queue.preemption_proposals import PlanReservations, PreemptionProposals
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint, UnschedulableEntities
@@ -43,6 +52,7 @@ class SchedulingQueue:
         pre_binds: volumes that are being bound before the binds of their pods.
         proposals: preemption plans whose evictions are not sent yet.
         decisions: the last decision on each root.
+        deviations: pods that their schedulers have not bound as planned.
 
     """
 
@@ -56,6 +66,7 @@ class SchedulingQueue:
         self.pre_binds = PreBindsInFlight(self.entities)
         self.proposals = PreemptionProposals(self.entities)
         self.decisions = DecisionLog()
+        self.deviations = DeviationLog(cache)
 
     def status_of(self, root: Root) -> RootStatus | None:
         """Return the current status of *root*."""
@@ -100,10 +111,14 @@ class SchedulingQueue:
 
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
         """Move *entity* to activeQ or to its waiting state; delete it if nothing is left to do."""
-        entities, waiting = self.entities, current_waiting(entity, self.cache, hint=hint)
-        for at in update_timers(entity, waiting, status, self.options, now, hint=hint):
+        entities, options, waiting = self.entities, self.options, current_waiting(entity, self.cache, hint=hint)
+        late = status.awaits_binding and is_over(entity.awaits_binding_since, options.pinned_seconds, options, now)
+        incomplete = is_over(entity.partial_since, options.partial_seconds, options, now)
+        deviates = self.deviations.update(status, late=late, incomplete=incomplete)
+        entity.backoff_expiration = max(entity.backoff_expiration, self.deviations.retry_at(status))
+        for at in update_timers(entity, waiting, status, options, now, hint=hint or deviates):
             entities.wake_at(entity, at, now)
-        if (action := next_action(entity, waiting, status, self.options, now)) is not None:
+        if (action := next_action(entity, waiting, status, options, now)) is not None:
             entities.activate(entity, waiting, status.order, last=action is Action.REPORT and not status.partially_bound)
         elif isinstance(waiting, Unschedulable):
             entities.move(entity, Event.ADD_UNSCHEDULABLE, waiting)
@@ -113,7 +128,7 @@ class SchedulingQueue:
             entities.wake_at(entity, entity.backoff_expiration, now)
         elif is_unplaced(status) or status.to_commit or (status.emptied and entity.report_at is not None):
             entities.move(entity, Event.GATE, Gated(QueueingHint(kinds=status.unlisted)))
-        elif entity.commit_failures and now < (until := entity.commit_after + self.options.flush_seconds):
+        elif entity.commit_failures and now < (until := entity.commit_after + options.flush_seconds):
             # If recording fails again, the earlier failures count for the backoff.
             entities.move(entity, Event.GATE, Gated())
             entities.wake_at(entity, until, now)
@@ -123,6 +138,7 @@ class SchedulingQueue:
     def forget(self, root: Root) -> None:
         """Remove *root*, which no longer exists or is not ours."""
         self.decisions.forget(root)
+        self.deviations.forget(root)
         if (entity := self.get(root)) is None:
             return
         if isinstance(entity.waiting, Backoff):
@@ -151,14 +167,20 @@ class SchedulingQueue:
         self.entities.move(entity, Event.ADD_UNSCHEDULABLE, Unschedulable(hint, now + self.options.flush_seconds))
         self.reconsider(entity.root, now, hint=False, status=status)
 
-    def record_undone(self, entity: QueuedEntity, decision: Decision, now: float) -> None:
+    def record_undone(self, entity: QueuedEntity, status: RootStatus, decision: Decision, now: float) -> None:
         """Record that the bound pods of *entity* are being deleted; *decision* says why."""
         self.decisions.record(decision)
+        self.undone(status, now)
         entity.bind_failures = 0
         # A pod that cannot be deleted must not cause another deletion at once.
         entity.awaits_binding_since = None
         entity.back_off(now)
         self.reconsider(entity.root, now, hint=False)
+
+    def undone(self, status: RootStatus, now: float) -> None:
+        """Record that a gang is undone; one with pinned pods is attempted only after a backoff that grows each time."""
+        if status.pinned:
+            self.deviations.record_undone(status, now)
 
     def commit_failed(self, root: Root, now: float) -> None:
         """Record that the scheduled condition of *root* could not be written; it is retried after a backoff."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from kubeapi.pods import PLACEMENT_GATE
@@ -25,18 +25,31 @@ from scheduler_core.sidecar.writes import Ref
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OurPods:
-    """Pods that this sidecar places: those of a scheduler name (empty: none), and those with our scheduling gate."""
+    """Pods that this sidecar places: those of a scheduler name (empty: none), and those with our scheduling gate.
+
+    With *undoes*, gangs with pods that other schedulers bind are undone too.
+    """
 
     scheduler: str
     ungates: bool
+    undoes: bool = True
 
     def has(self, pod: LivePod) -> bool:
         """Return whether *pod* is or was ours to place."""
         return self.places(pod) or (self.ungates and bool(pod.pinned_node))
 
+    def can_undo(self, pods: Iterable[LivePod]) -> bool:
+        """Return whether a gang with *pods* is undone if it must be: some are ours, and without ``undoes`` this sidecar binds all of these."""
+        ours = [pod for pod in pods if self.has(pod)]
+        return bool(ours) and (self.undoes or all(map(self.binds, ours)))
+
+    def binds(self, pod: LivePod) -> bool:
+        """Return whether *pod* is bound by this sidecar."""
+        return bool(self.scheduler and pod.parsed_pod.scheduler == self.scheduler)
+
     def places(self, pod: LivePod) -> bool:
         """Return whether *pod* is ours to place while it has no node; an ungated pod is bound by its own scheduler."""
-        return self.placed_by_ungating(pod) or bool(self.scheduler and pod.parsed_pod.scheduler == self.scheduler)
+        return self.placed_by_ungating(pod) or self.binds(pod)
 
     def placed_by_ungating(self, pod: LivePod) -> bool:
         """Return whether the pod is placed by removing our gate."""
@@ -60,7 +73,9 @@ class RootStatus:
         placed: members that are bound, assumed, or pinned (even to a deleted node), and are not being deleted.
         terminating: whether a placed member is being deleted although the root was never scheduled.
         partially_bound: our members with a node in partially bound gangs.
-        awaits_binding: whether the root is a gang that was never scheduled, and too few of its placed members are bound.
+        pinned: members that were pinned to a node for another scheduler, bound or not.
+        awaits_binding: whether the root is a gang that was never scheduled, and too few of its placed members are bound, or they are
+            bound to nodes in several domains although they were pinned to nodes in one.
         to_commit: groups whose minimum is bound, but not recorded in their condition yet; parents first.
         contested: whether nodes of its pods are overcommitted while it has groups to commit: their kubelets can reject a pod.
         was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
@@ -80,6 +95,7 @@ class RootStatus:
     placed: tuple[LivePod, ...] = ()
     terminating: bool = False
     partially_bound: tuple[LivePod, ...] = ()
+    pinned: tuple[LivePod, ...] = ()
     awaits_binding: bool = False
     to_commit: tuple[LiveGroup, ...] = ()
     contested: bool = False
@@ -138,6 +154,7 @@ class _Tree:
         self._members: dict[Key, list[LivePod]] = {}
         self._placed: Counter[Key] = Counter()
         self._bound: Counter[Key] = Counter()
+        self._split = False
         usage = cache.usage
         for live in groups:
             if live.key[0] == "PodGroup":
@@ -162,6 +179,8 @@ class _Tree:
         gated = any(_has_other_gate(pod, our_pods) for pod in pending if pod.key not in excluded)
         was_scheduled = any(map(_was_scheduled, self._groups.values()))
         valid = self._is_valid()
+        if valid and our_pods.ungates and any(map(_is_elsewhere, placed)):
+            self._find_split(self._top)
         completed = cache.group_cache.completed(self._top.key)
         to_commit = tuple(self._groups_to_commit(self._top)) if valid else ()
         unlisted = cache.needed.unlisted(ours, self._groups.values()) if ours else frozenset[str]()
@@ -177,6 +196,7 @@ class _Tree:
             placed=tuple(pod for pod in placed if not _is_terminating(pod)),
             terminating=not was_scheduled and any(map(_is_terminating, placed)),
             partially_bound=tuple(self._partially_bound_pods()) if valid else (),
+            pinned=tuple(pod for pod in members if our_pods.ungates and pod.pinned_node and not our_pods.binds(pod)),
             awaits_binding=valid and not was_scheduled and self._awaits_binding(placed),
             to_commit=to_commit,
             contested=bool(to_commit) and not was_scheduled and cache.usage.placement_state().overcommitted(map(node_of, placed)),
@@ -235,7 +255,21 @@ class _Tree:
 
     def _awaits_binding(self, placed: list[LivePod]) -> bool:
         gang = self._top.group.spec.scheduling_policy.gang is not None
-        return gang and not all(map(_is_bound, placed)) and not self._is_complete(self._top, self._bound)
+        bound = not self._split and all(map(_is_bound, placed))
+        return gang and not bound and not self._is_complete(self._top, self._bound)
+
+    def _find_split(self, live: LiveGroup) -> list[LivePod]:
+        """Return the bound pods below a group; those of groups that are bound in several domains, against the plan, do not count as bound."""
+        pods = [pod for pod in self._members.get(live.key, ()) if pod.parsed_pod.node]
+        pods += [pod for child in self._children(live) for pod in self._find_split(child)]
+        constraints = live.group.spec.scheduling_constraints
+        if constraints is not None and constraints.topology and any(map(_is_elsewhere, pods)):
+            nodes, key = self._cache.usage.nodes.nodes, constraints.topology[0].key
+            if len({nodes[pod.parsed_pod.node].labels.get(key, "") for pod in pods}) > 1:
+                self._split = True
+                for pod in pods:
+                    self._bound["PodGroup", pod.name[0], pod.parsed_pod.group] = 0
+        return pods
 
     def _any_scheduled(self, live: LiveGroup) -> bool:
         return _was_scheduled(live) or any(map(self._any_scheduled, self._children(live)))
@@ -282,6 +316,11 @@ def _was_scheduled(live: LiveGroup) -> bool:
 def _is_bound(pod: LivePod) -> bool:
     """Return whether the pod is certainly bound: the watch shows it or the API server has confirmed it."""
     return bool(pod.parsed_pod.node) or (pod.acknowledged and PLACEMENT_GATE not in pod.parsed_pod.gates)
+
+
+def _is_elsewhere(pod: LivePod) -> bool:
+    """Return whether the pod was pinned to a node and is bound to another one."""
+    return pod.parsed_pod.node not in ("", pod.pinned_node or pod.parsed_pod.node)
 
 
 def _is_terminating(pod: LivePod) -> bool:

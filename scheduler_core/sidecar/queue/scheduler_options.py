@@ -13,7 +13,7 @@ from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.settings import Settings
-from scheduler_core.sidecar.writes import EvictionMethod
+from scheduler_core.sidecar.writes import Deviations, EvictionMethod
 from validators.gates import Gates
 
 
@@ -28,6 +28,7 @@ class SchedulerOptions:
         ungate: whether pods with our scheduling gate are pinned and ungated.
         preempt: whether victims are evicted.
         eviction_method: how victims are removed.
+        deviations: treatment of pinned gangs that their scheduler does not bind.
         strategy: ``complete`` or ``greedy``.
         rank_order: whether equal pods of a group exchange nodes by rank; only with ``complete``.
         budget: maximum number of search steps for a root.
@@ -43,7 +44,7 @@ class SchedulerOptions:
         settle_seconds: how long a new root waits for further members before its first attempt.
         flush_seconds: time after which an unschedulable root is retried without a helpful change.
         partial_seconds: how long a partially bound gang waits for members, parents or gates before it is undone.
-        pinned_seconds: how long pinned pods can stay unbound before their gang is undone.
+        pinned_seconds: how long pinned pods can stay unbound before their gang is reported or undone.
         plan_seconds: maximum duration of the evictions of a plan.
         max_bind_failures: number of consecutive attempts with failed binds after which a partially bound gang is undone.
         contested_seconds: how long a gang on overcommitted nodes is not recorded as scheduled, because kubelets can reject its pods.
@@ -62,6 +63,7 @@ class SchedulerOptions:
     ungate: bool = False
     preempt: bool = False
     eviction_method: EvictionMethod = Settings.eviction_method
+    deviations: Deviations = Settings.deviations
     strategy: str = Settings.strategy
     rank_order: bool = Settings.rank_order
     budget: int = DEFAULT
@@ -75,7 +77,7 @@ class SchedulerOptions:
     settle_seconds: float = 0.01
     flush_seconds: float = 300.0
     partial_seconds: float = 30.0
-    pinned_seconds: float = 300.0
+    pinned_seconds: float = Settings.deviation_seconds
     plan_seconds: float = 600.0
     max_bind_failures: int = 3
     contested_seconds: float = 10.0
@@ -103,4 +105,4 @@ class SchedulerOptions:
     @property
     def our_pods(self) -> OurPods:
         """Selection of our pods."""
-        return OurPods(self.scheduler_name if self.place else "", self.ungate)
+        return OurPods(self.scheduler_name if self.place else "", self.ungate, undoes=self.deviations is Deviations.UNDO)

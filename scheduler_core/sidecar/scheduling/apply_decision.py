@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.causes.live import NodeWithoutHostname
+from scheduler_core.causes.live import DeviatingPod, NodeWithoutHostname
 from scheduler_core.cycle.effects import failure_clears_nominations
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name as Root
@@ -33,6 +33,7 @@ class Attempt:
         decision: None if no decision was needed: binds are repeated, or a gang is recorded as scheduled or undone.
         writes: writes to submit, in this order.
         plan: evictions for a dry run; then call ``approve`` or ``eviction_refused``.
+        deviating: pods of the root that their schedulers have not bound as planned, each once.
 
     """
 
@@ -40,6 +41,7 @@ class Attempt:
     decision: Decision | None
     writes: tuple[Write, ...]
     plan: tuple[Evict, ...] = ()
+    deviating: tuple[DeviatingPod, ...] = ()
 
 
 class DecisionApplier:
@@ -111,8 +113,9 @@ class DecisionApplier:
         if decision.status in _UNPLACED or (decision.status is Status.WAIT and not status.placed):
             writes = (*writes, *self._pre_binder.left_over(status.to_place))
         current: RootStatus | None = status
-        if status.partially_bound and not awaits_victims and decision.status in _UNPLACED:
+        if decision.status in _UNPLACED and not awaits_victims and queue.our_pods.can_undo(status.partially_bound):
             writes = (*writes, *self._binder.undo(status, decision_words.message(decision)))
+            queue.undone(status, now)
             current = queue.status_of(entity.root)
         queue.add_unschedulable(entity, self._hint(status, decided), current, now, awaits_victims=awaits_victims)
         return Attempt(entity.root, decision, writes)

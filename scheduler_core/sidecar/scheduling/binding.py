@@ -170,8 +170,9 @@ class Binder:
         return tuple(Nominate(pod.ref, "") for pod in lost)
 
     def pods_to_undo(self, status: RootStatus) -> list[LivePod]:
-        """Return the pods that are deleted to undo a gang, by name."""
-        return sorted(status.partially_bound or filter(self._our_pods.has, status.placed), key=lambda pod: pod.key)
+        """Return the pods that are deleted to undo a gang, by name: also those that are pinned to a node that no longer exists."""
+        whole = status.awaits_binding or not status.partially_bound
+        return sorted(filter(self._our_pods.has, status.placed) if whole else status.partially_bound, key=lambda pod: pod.key)
 
     def undo(self, status: RootStatus, why: str) -> tuple[Write, ...]:
         """Return the writes that undo a partially bound gang; its pods count as being deleted."""

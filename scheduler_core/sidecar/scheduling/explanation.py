@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Any
 
 from kubeapi.problem import Problem
+from scheduler_core.causes.live import DeviatingPod
 from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, PreBinding, Preempting
@@ -20,17 +21,25 @@ MAX_FAILURES = 10
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
-    """Last decision on a root, its writes as a JSON object, and the groups of its tree that differ from their templates."""
+    """Last decision on a root, its writes as a JSON object, groups that differ from their templates, and pods that are not as planned."""
 
     decision: Decision
     writes: Mapping[str, Any]
     notes: tuple[Problem, ...] = ()
+    deviating: tuple[DeviatingPod, ...] = ()
 
 
 def notes_json(notes: Iterable[Problem]) -> dict[str, Any]:
     """Return *notes* as the key ``notes`` of a JSON object, which is absent without any."""
     listed = [{"object": object_words(each), "message": problem_words(each)} for each in notes]
     return {"notes": listed} if listed else {}
+
+
+def deviating_json(pods: Iterable[DeviatingPod]) -> dict[str, Any]:
+    """Return *pods* as the key ``deviating`` of a JSON object, which is absent without any."""
+    keys = {"planned_node": "plannedNode", "error": "message"}
+    listed = [{keys.get(key, key): value for key, value in each._asdict().items() if value} for each in pods]
+    return {"deviating": listed} if listed else {}
 
 
 def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:

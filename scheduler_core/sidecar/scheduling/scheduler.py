@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubeapi.gather import Name
-from scheduler_core.causes.live import Awaited
+from scheduler_core.causes.live import Awaited, PlacementDeviated
 from scheduler_core.causes.pre_enqueue import PodGroupAwaited
 from scheduler_core.loading import template_differences
 from scheduler_core.model.decision import Decision
@@ -60,7 +60,9 @@ class Scheduler:
 
     def due(self, now: float) -> float | None:
         """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
-        return now if self._cache.reporter.changes else self._queue.entities.due(now, full=self._is_full())
+        if self._cache.reporter.changes or self._queue.deviations.has_new:
+            return now
+        return self._queue.entities.due(now, full=self._is_full())
 
     def attempt(self, now: float, clock: Clock | None = None) -> tuple[Attempt, ...]:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
@@ -68,7 +70,7 @@ class Scheduler:
         began = clock() if clock is not None else 0.0
         results = self._write_results
         plans = (Attempt(root, None, writes) for root, writes in self._plan_steps.next_writes(now))
-        reports = (*plans, *results.take_back_abandoned(), *results.advance_volumes(now), *results.report_failing_binds(now))
+        reports = (*plans, *results.due(now))
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return (*reports, *done)
@@ -148,16 +150,22 @@ class Scheduler:
             return None
         known = self._cache.snapshot((decision.root,))
         return Explanation(
-            decision, writes_json(self._queue.get(decision.root)), (*template_differences.problems(known.groups, known.known),)
+            decision,
+            writes_json(self._queue.get(decision.root)),
+            (*template_differences.problems(known.groups, known.known),),
+            self._queue.deviations.of_root(decision.root),
         )
 
     def _decision(self, root: Root) -> Decision | None:
         """Return what *root* waits for if it cannot be attempted now, else the last decision on it; None if there is none."""
         queue, status, entity = self._queue, self._queue.status_of(root), self._queue.get(root)
         if status is None or entity is None:
-            return queue.decisions.get(root)
+            deviating = queue.deviations.of_root(root)
+            # An earlier process has decided on it.
+            known = Decision(root, Status.SUCCESS, (PlacementDeviated(deviating),)) if deviating else None
+            return queue.decisions.get(root) or known
         if queue.is_held_back(entity, status):
-            return waiting_decision(self._cache, entity, status, self._options)
+            return waiting_decision(queue, entity, status)
         if status.to_place and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None:
             return decision
         return queue.decisions.get(root) or (Decision(root, Status.WAIT, (Awaited.FIRST_ATTEMPT,)) if status.to_place else None)

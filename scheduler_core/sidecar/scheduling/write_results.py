@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.causes.binding_failures import PreBindAwaited
-from scheduler_core.causes.live import UndoReason
+from scheduler_core.causes.live import PlacementDeviated, UndoReason
 from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
@@ -14,7 +14,7 @@ from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.states import Backoff, Binding, PreBinding, Preempting
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
-from scheduler_core.sidecar.scheduling.binding import ERROR, NORMAL, Binder
+from scheduler_core.sidecar.scheduling.binding import ERROR, NORMAL, WARNING, Binder
 from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.waiting import undone_decision, waiting_decision
@@ -37,7 +37,8 @@ from scheduler_core.sidecar.writes import (
     WriteOutcome,
 )
 from scheduler_core.wording.binding_words import assigned, pre_bind_awaited, pre_bind_failed
-from scheduler_core.wording.live_words import undo_words
+from scheduler_core.wording.live_words import live_words, undo_words
+from scheduler_core.wording.truncation import cut
 
 
 class WriteResults:
@@ -96,9 +97,9 @@ class WriteResults:
                 decision = undone_decision(queue.cache, entity.root, self._binder.pods_to_undo(status), reason)
                 writes = (*self._binder.report_waiting(decision, status, event=False), *self._binder.undo(status, undo_words(reason)))
                 writes = (*writes, *self._pre_binder.left_over(status.to_place))
-                queue.record_undone(entity, decision, now)
+                queue.record_undone(entity, status, decision, now)
             case Action.REPORT, _:
-                writes = self._binder.report_waiting(waiting_decision(queue.cache, entity, status, queue.options), status)
+                writes = self._binder.report_waiting(waiting_decision(queue, entity, status), status)
                 queue.waiting_reported(entity, status, len(writes), now)
                 if not (status.ready or status.placed or status.unlisted):
                     writes = (*writes, *self._pre_binder.left_over(status.to_place))
@@ -106,12 +107,25 @@ class WriteResults:
                 raise ValueError(f"internal error: {action} of {entity.root} in {entity.state}")
         return writes
 
+    def due(self, now: float) -> tuple[Attempt, ...]:
+        """Return what is due apart from attempts: claims of pods that are gone, volumes that are bound, and reports."""
+        return (*self.take_back_abandoned(), *self.advance_volumes(now), *self.report_failing_binds(now), *self.report_deviations())
+
     def report_failing_binds(self, now: float) -> tuple[Attempt, ...]:
         """Return the conditions and events of roots whose binds are being retried."""
         attempts = []
         for entity, binding in self._queue.binds.failing(now):
             if (status := self._queue.status_of(entity.root)) is not None:
                 attempts.append(Attempt(entity.root, None, self._binder.report_binding(binding, status)))
+        return tuple(attempts)
+
+    def report_deviations(self) -> tuple[Attempt, ...]:
+        """Return the events of roots with pods that their schedulers have not bound as planned."""
+        attempts = []
+        for root, new in self._queue.deviations.pop_new().items():
+            if (status := self._queue.status_of(root)) is not None:
+                event = RecordEvent(status.ref, WARNING, "PlacementDeviated", cut(live_words(PlacementDeviated(new))))
+                attempts.append(Attempt(root, None, (event,), deviating=new))
         return tuple(attempts)
 
     def take_back_abandoned(self) -> tuple[Attempt, ...]:

@@ -912,3 +912,10 @@ def test_permissions_of_the_ungating_mode() -> None:
     changed = world(with_argument("muster-sidecar", "--mode=ungate,preempt"))
     ((_, permissions),) = (each for each in needed(changed) if each[0].subcommand == "sidecar")
     assert {"patch pods", "create pods/eviction"} <= set(map(str, permissions))
+    assert "delete pods" not in map(str, permissions)
+
+
+def test_permissions_of_the_mode_that_undoes_gangs() -> None:
+    changed = world(with_argument("muster-sidecar", "--mode=ungate"), with_argument("muster-sidecar", "--deviations=undo"))
+    ((_, permissions),) = (each for each in needed(changed) if each[0].subcommand == "sidecar")
+    assert {"delete pods", "patch pods/status"} <= set(map(str, permissions))

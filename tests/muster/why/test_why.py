@@ -29,6 +29,7 @@ MESSAGE = "pod group is unschedulable, too little cpu"
 DECISION = {
     "status": "Unschedulable",
     "message": "the last one",
+    "deviating": [{"pod": "team/w1", "plannedNode": "a", "deviation": "bound-elsewhere", "node": "b"}],
     "writes": {"queue": "unschedulable", "failures": [{"pod": "team/w0", "node": "a", "reason": "conflict"}]},
 }
 Server = Any
@@ -116,9 +117,10 @@ def test_conditions_the_last_decision_and_remedies_are_joined(name: str) -> None
         "",
         "Last decision of the sidecar:",
         "  Unschedulable: the last one",
-        "  queue: unschedulable",
+        "  not as planned: team/w1, planned for a: bound-elsewhere on b",
     ]
-    assert lines[9:12] == ["  failed: team/w0 on a: conflict", "", "Simulation on the cluster as it is now:"]
+    assert lines[9:11] == ["  queue: unschedulable", "  failed: team/w0 on a: conflict"]
+    assert lines[11:13] == ["", "Simulation on the cluster as it is now:"]
     assert lines[-1] == "0 of 1 root placed: 0 pods placed, 2 pending"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import random
 from collections import Counter
 
@@ -14,7 +15,7 @@ from kubeapi.pods import PLACEMENT_GATE
 from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
-from scheduler_core.sidecar.writes import WriteOutcome
+from scheduler_core.sidecar.writes import Deviations, WriteOutcome
 from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
@@ -30,7 +31,14 @@ MANY = settings(
 
 def options(mode: str, strategy: str = "complete") -> SchedulerOptions:
     ungate = mode == "ungate"
-    return SchedulerOptions(scheduler_name=NAME, place=not ungate, ungate=ungate, preempt=mode == "preempt", strategy=strategy)
+    return SchedulerOptions(
+        scheduler_name=NAME,
+        place=not ungate,
+        ungate=ungate,
+        preempt=mode == "preempt",
+        strategy=strategy,
+        deviations=Deviations.UNDO,
+    )
 
 
 def gated(objects: list[Json]) -> list[Json]:
@@ -101,6 +109,16 @@ def test_no_gang_stays_partial_and_no_pod_is_bound_twice(mode, data):
     assert [] == ([] if fails else in_vain(world))
     # A snapshot takes our gate for any other one.
     assert [] == (wrong_reasons(world.server.objects, world.options.cycle) if mode != "ungate" else [])
+
+
+@MANY
+@given(data=st.data())
+def test_without_the_option_no_pod_that_another_scheduler_binds_is_deleted(data):
+    luck = Luck(random.Random(data.draw(st.integers(0, 2**32))), fails=data.draw(st.sampled_from([0, 3])), late=data.draw(st.booleans()))
+    objects = gated(in_groups(data.draw(clusters()), luck.chance))
+    world = World(objects, dataclasses.replace(options("ungate"), deviations=Deviations.REPORT), luck)
+    lived(world, data.draw(st.lists(st.integers(0, 12), max_size=3)))
+    assert ([], set()) == (world.removed, {*world.bound.values()} - {1})
 
 
 def _tree() -> list[Json]:

@@ -66,6 +66,7 @@ VALUES = {
 """Values of labels, from profile_metrics.go and metric_recorder.go beside it; of a preemption, codes of framework.Status."""
 OURS = {
     "placement_total",
+    "placement_deviations_total",
     "under_way_entities",
     "writes_total",
     "watch_events_total",

@@ -33,7 +33,7 @@ from scheduler_core.sidecar.queue.states import (
 )
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
-from scheduler_core.sidecar.writes import Bind, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Deviations, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound
@@ -495,6 +495,7 @@ def test_gang_is_not_undone_before_the_cache_shows_all_that_happened_until_then(
         "partial_seconds": 30.0,
         "pinned_seconds": 30.0,
         "waiting_seconds": 999.0,
+        "deviations": Deviations.UNDO,
         "is_current": lambda since: since <= complete_to[0],
     }
     first = bound(pod("g-0", "g", **MUSTER), "n1")

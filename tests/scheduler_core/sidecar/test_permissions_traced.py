@@ -29,7 +29,7 @@ from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.settings import LEASE_NAME, LEASE_NAMESPACE, Mode, Settings
 from scheduler_core.sidecar.writer.executor import Executor
-from scheduler_core.sidecar.writes import AddFinalizer, EvictionMethod, RecordEvent, RemoveFinalizer, Write, WriteOutcome
+from scheduler_core.sidecar.writes import AddFinalizer, Deviations, EvictionMethod, RecordEvent, RemoveFinalizer, Write, WriteOutcome
 from tests.apiserver.rights import Right, right_of, target_of
 from tests.cluster.waiting import until
 from tests.scheduler_core.builders import composite, leaf, pod, pods, racks
@@ -158,11 +158,11 @@ def worlds(modes: tuple[Mode, ...]) -> list[tuple[type[Traced], list[Json]]]:
     return made
 
 
-def traced(modes: tuple[Mode, ...], method: EvictionMethod) -> set[Right | None]:
+def traced(modes: tuple[Mode, ...], method: EvictionMethod, deviations: Deviations) -> set[Right | None]:
     """Return the rights of all requests in all worlds of the modes, without and with failures and a crash."""
-    settings = Settings(modes=frozenset(modes), eviction_method=method, scheduler_name=NAME, lease=None)
+    settings = Settings(modes=frozenset(modes), eviction_method=method, deviations=deviations, scheduler_name=NAME, lease=None)
     on = {mode.value: mode in modes for mode in (Mode.PLACE, Mode.UNGATE, Mode.PREEMPT)}
-    options = SchedulerOptions(scheduler_name=NAME, eviction_method=method, **on)
+    options = SchedulerOptions(scheduler_name=NAME, eviction_method=method, deviations=deviations, **on)
     used: set[Right | None] = set()
     for seed in SEEDS:
         for kind, objects in worlds(modes):
@@ -173,11 +173,12 @@ def traced(modes: tuple[Mode, ...], method: EvictionMethod) -> set[Right | None]
 
 @pytest.mark.parametrize("modes", MODES, ids=",".join)
 def test_a_mode_has_the_permissions_of_its_requests_and_no_other(modes):
-    for method in EvictionMethod if Mode.PREEMPT in modes else (EvictionMethod.EVICT,):
-        settings = Settings(modes=frozenset(modes), eviction_method=method, lease=None)
+    methods = EvictionMethod if Mode.PREEMPT in modes else (EvictionMethod.EVICT,)
+    for method, deviations in itertools.product(methods, Deviations if Mode.UNGATE in modes else (Deviations.REPORT,)):
+        settings = Settings(modes=frozenset(modes), eviction_method=method, deviations=deviations, lease=None)
         permissions = needed_permissions(settings, GROUP_KINDS)
         needed = {Right(each.group, each.resource, each.verb) for each in permissions if each.verb not in ("list", "watch")}
-        used = traced(modes, method)
+        used = traced(modes, method, deviations)
         assert (set(), set()) == (used - needed, needed - used - {BY_SERVER})
 
 

@@ -19,7 +19,7 @@ from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.sidecar.cache.cache import RESOURCES
 from scheduler_core.sidecar.process.main import Sidecar, options, run
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import EvictionMethod
+from scheduler_core.sidecar.writes import Deviations, EvictionMethod
 from tests.apiserver.fake import serving
 from tests.apiserver.test_lease import Leases
 from tests.scheduler_core.builders import node, pod
@@ -358,6 +358,10 @@ def test_an_address_in_use_is_reported_even_without_a_server():
         pytest.param({"modes": frozenset({Mode.VALIDATE})}, {"place": False, "ungate": False, "preempt": False}, id="validate"),
         pytest.param({"scheduler_name": "mine"}, {"scheduler_name": "mine"}, id="another scheduler"),
         pytest.param({"eviction_method": EvictionMethod.DELETE}, {"eviction_method": EvictionMethod.DELETE}, id="deleting"),
+        pytest.param({}, {"deviations": Deviations.REPORT, "pinned_seconds": 300.0}, id="what is not bound is reported"),
+        pytest.param(
+            {"deviations": Deviations.UNDO, "deviation_seconds": 5.0}, {"deviations": Deviations.UNDO, "pinned_seconds": 5.0}, id="undoing"
+        ),
         pytest.param({"strategy": "greedy"}, {"strategy": "greedy"}, id="another strategy"),
         pytest.param({"budget": 0}, {"budget": DEFAULT}, id="the usual budget"),
         pytest.param({"budget": 7}, {"budget": 7}, id="another budget"),

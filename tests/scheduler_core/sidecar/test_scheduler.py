@@ -19,7 +19,7 @@ from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unsch
 from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.plan_steps import MAX_IMMEDIATE_RETRIES
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Deviations, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, message_of, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
@@ -493,7 +493,7 @@ def test_rest_of_a_gang_follows_to_where_a_restart_finds_the_first_pinned():
 def test_pinned_gang_that_is_not_bound_in_time_is_undone():
     first = pod("g-0", "g", nodeSelector={HOST: "n1"})
     first["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
-    scene = Scene(node("n1"), leaf("g", 1), first, place=False, ungate=True, pinned_seconds=300.0)
+    scene = Scene(node("n1"), leaf("g", 1), first, place=False, ungate=True, deviations=Deviations.UNDO)
     assert [] == of(Remove, scene.wait(0) + scene.wait(299))
     assert ["g-0"] == [write.pod.name for write in of(Remove, scene.wait(1))]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import INITIALLY_SCHEDULED
-from scheduler_core.sidecar.writes import Bind, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Deviations, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
 from tests.scheduler_core.builders import composite, leaf, message_of, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, TRUE, Scene, bound, gang, of, said
@@ -174,7 +174,9 @@ def test_a_gang_whose_lost_pod_is_replaced_in_time_is_scheduled():
 
 
 def test_pinned_pods_that_their_scheduler_does_not_bind_say_until_when_they_wait():
-    scene = Scene(node("n1"), leaf("g", 2), *pods("g", 2, **GATED), place=False, ungate=True, epoch=1_767_225_600.0)
+    scene = Scene(
+        node("n1"), leaf("g", 2), *pods("g", 2, **GATED), place=False, ungate=True, deviations=Deviations.UNDO, epoch=1_767_225_600.0
+    )
     scene.end(of(Ungate, scene.writes()))
     scene.writes()
     (message,) = reports(scene.wait(2.0)).values()

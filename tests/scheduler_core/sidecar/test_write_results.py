@@ -18,6 +18,7 @@ from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
     Condition,
+    Deviations,
     Evict,
     Nominate,
     RecordEvent,
@@ -591,7 +592,7 @@ def pinned(*more: Json, **options: Any) -> Scene:
     """A gang that is pinned to n1 and does not come to be bound."""
     first = pod("g-0", "g", nodeSelector={HOST: "n1"})
     first["metadata"]["annotations"] = {PLACEMENT_GATE: "n1"}
-    return Scene(node("n1"), leaf("g", 2), first, *more, place=False, ungate=True, pinned_seconds=300.0, **options)
+    return Scene(node("n1"), leaf("g", 2), first, *more, **{"place": False, "ungate": True, "deviations": Deviations.UNDO, **options})
 
 
 def test_pinned_pods_that_cannot_be_deleted_are_not_retried_at_once():
@@ -608,7 +609,7 @@ def test_pinned_pods_that_cannot_be_deleted_are_not_retried_at_once():
 def test_pinned_gang_is_undone_once_where_what_is_left_of_it_is_not_ours():
     scene = pinned(bound(pod("g-1", "g"), "n1"))
     writes = scene.wait(0) + scene.wait(300)
-    assert ([("g", "PlacementUndone")], 1) == (told(writes), len(of(Remove, writes)))
+    assert ([("g", "PlacementDeviated"), ("g", "PlacementUndone")], 1) == (told(writes), len(of(Remove, writes)))
     assert [] == scene.wait(1000)
 
 

@@ -12,6 +12,8 @@ from scheduler_core.causes.live import (
     ClaimsAwaited,
     ClaimsUnreleased,
     ClaimUnreserved,
+    DeviatingPod,
+    Deviation,
     EvictionRefused,
     EvictionsBlocked,
     ExceededBudget,
@@ -21,6 +23,7 @@ from scheduler_core.causes.live import (
     OverlappingBudgets,
     PartiallyBound,
     PinnedPodsAwaited,
+    PlacementDeviated,
     StaleExtendedClaim,
     UndoReason,
     Unlisted,
@@ -103,6 +106,29 @@ FORBIDDEN, NOT_SERVED = Unlisted(UnlistedReason.FORBIDDEN), Unlisted(UnlistedRea
             PinnedPodsAwaited(1, UNTIL),
             "waiting until 2026-01-01T00:05:00Z for the scheduler of its 1 pinned pod; then it is deleted",
             id="one pod is pinned",
+        ),
+        pytest.param(
+            PinnedPodsAwaited(2, UNTIL, kept=True),
+            "waiting until 2026-01-01T00:05:00Z for the scheduler of its 2 pinned pods",
+            id="pinned and kept",
+        ),
+        pytest.param(
+            PartiallyBound(1, None, kept=True),
+            "partially bound: waiting for the missing pods; the 1 pod with a node stays",
+            id="partially bound and kept",
+        ),
+        pytest.param(
+            PlacementDeviated(
+                (
+                    DeviatingPod("a/p", "n1", Deviation.BOUND_ELSEWHERE, "n2"),
+                    DeviatingPod("a/q", "n1", Deviation.NOT_BOUND, error="0/2 nodes are available"),
+                    DeviatingPod("a/r", "n1", Deviation.NODE_GONE),
+                    DeviatingPod("a/s", "n1", Deviation.POD_GONE),
+                )
+            ),
+            "not bound as planned: pod a/p is bound to node n2, not to n1; pod a/q is not bound to node n1: 0/2 nodes are available; "
+            "pod a/r is not bound, and node n1 no longer exists; pod a/s of node n1 no longer exists",
+            id="not as planned",
         ),
         pytest.param(
             GangUndone(UndoReason.PODS_MISSING, 2),

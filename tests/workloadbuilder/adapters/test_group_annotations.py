@@ -43,6 +43,25 @@ spec:
   jobTemplate: {spec: {parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: main, image: train}]}}}}
 """
 
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {{name: training}}
+spec:
+  {changed}
+  replicatedJobs:
+  - name: driver
+    template: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: driver}}]}}}}}}}}
+  - name: workers
+    replicas: 2
+    template:
+      metadata: {{{annotated}}}
+      spec:
+        parallelism: 16
+        completions: 8
+        template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: worker}}]}}}}
+"""
+
 
 def annotated(manifest, **annotations):
     text = ", ".join(f'muster.dev/{key.replace("_", "-")}: "{value}"' for key, value in annotations.items())
@@ -86,7 +105,37 @@ def test_an_object_without_groups_gets_a_gang_of_the_pods_that_wait_for_no_other
 
 def test_an_object_without_annotations_gets_a_gang_on_request():
     assert {"gang": {"minCount": 3}} == root(sound(RAY_JOB, grouped=True))["schedulingPolicy"]
-    assert {"basic": {}} == root(sound(JOB, grouped=True))["schedulingPolicy"], "the controller of Jobs creates groups"
+    assert {"gang": {"minCount": 4}} == root(sound(JOB, grouped=True))["schedulingPolicy"]
+    assert {"basic": {}} == root(sound(JOB))["schedulingPolicy"], "which its own controller gives it"
+
+
+@pytest.mark.parametrize(
+    ("changed", "annotated", "want"),
+    [
+        ("", "", {"gang": {"minGroupCount": 3}, "driver": {"gang": {"minCount": 1}}, "workers": {"gang": {"minCount": 8}}}),
+        (
+            "startupPolicy: {startupPolicyOrder: InOrder}",
+            "",
+            {"gang": {"minGroupCount": 1}, "driver": {"gang": {"minCount": 1}}, "workers": {"gang": {"minCount": 8}}},
+        ),
+        (
+            "",
+            "annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}",
+            {"gang": {"minGroupCount": 3}, "driver": {"gang": {"minCount": 1}}, "workers": {"basic": {}}},
+        ),
+        (
+            "scheduling: {schedulingPolicy: {basic: {}}}",
+            "",
+            {"basic": {}, "driver": {"gang": {"minCount": 1}}, "workers": {"gang": {"minCount": 8}}},
+        ),
+    ],
+    ids=["all at once", "the driver first", "the first pod of each Job first", "a policy of the user"],
+)
+def test_a_jobset_is_placed_whole_on_request(changed, annotated, want):
+    """As far as its pods are created at once: a gang of pods that wait for others would never be complete."""
+    template = root(sound(JOB_SET.format(changed=changed, annotated=annotated), grouped=True))
+
+    assert want == template["schedulingPolicy"] | {each["name"]: each["schedulingPolicy"] for each in template["podGroupTemplates"]}
 
 
 def test_an_object_that_the_controller_creates_gets_the_annotations():

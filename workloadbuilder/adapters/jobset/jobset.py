@@ -118,8 +118,15 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         losses=tuple(loss for part in parts for loss in part.losses),
         origins=tuple((part.name, Block.TOPOLOGY, part.exclusive_path) for part in parts if part.exclusive),
         waits=start_order("jobset.x-k8s.io", "JobSet", spec.given),
+        gangs=_gangs(identity.root, parts, startup_order.first_groups(spec, parts)),
     )
     return _confined(reading, parts, identity.gang, known)
+
+
+def _gangs(root: str, parts: Sequence[ReplicatedJob], first: int) -> dict[str, SchedulingPolicy]:
+    """Return the policies with which the set is placed whole, by template; the *first* groups are created before others are ready."""
+    minimums = {root: first} | {part.name: part.shape.pods for part in parts if not startup_order.leader_first(part)}
+    return {name: SchedulingPolicy(PolicyKind.GANG, max(1, minimum)) for name, minimum in minimums.items()}
 
 
 def _coordinator(spec: Fields, name: str) -> str:
@@ -175,6 +182,7 @@ def _as_one_gang(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang
         children=(),
         errors=(*reading.errors, *(field.forbidden(each, detail) for each in written)),
         losses=(*reading.losses, *confined),
+        gangs={},
         origins=((root.name, Block.TOPOLOGY, gang.path),) if gang.topology else (),
     )
 

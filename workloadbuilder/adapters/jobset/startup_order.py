@@ -27,14 +27,12 @@ def check(spec: Fields) -> Iterator[FieldError]:
 def warn(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> Iterator[FieldError]:
     """Yield a warning at the user's policy for a gang of more groups than are created at first."""
     order = _order(spec)
-    with_jobs = [part for part in parts if part.replicas]
-    later = with_jobs[1:] if order == "InOrder" else [part for part in with_jobs if part.depends_on]
+    later = _later(spec, parts)
     policy = intent.config.policy
     if policy is None or policy.kind is not PolicyKind.GANG or not later:
         return
-    total = sum(part.replicas for part in with_jobs)
-    minimum = total if policy.minimum is None else policy.minimum
-    first = total - sum(part.replicas for part in later)
+    first = first_groups(spec, parts)
+    minimum = sum(part.replicas for part in parts) if policy.minimum is None else policy.minimum
     if minimum > first:
         cause = f"{spec.path}.startupPolicy is InOrder" if order == "InOrder" else f"{later[0].path}.dependsOn"
         detail = (
@@ -44,13 +42,28 @@ def warn(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> It
         yield field.forbidden(_gang_path(intent), detail)
 
 
-def warn_of_exclusive(part: ReplicatedJob, intent: UserIntent) -> Iterator[FieldError]:
-    """Yield a warning at the user's policy for a gang of a Job with a domain of its own.
+def first_groups(spec: Fields, parts: Sequence[ReplicatedJob]) -> int:
+    """Return the number of Jobs that are created before others are ready."""
+    return sum(part.replicas for part in parts) - sum(part.replicas for part in _later(spec, parts))
 
-    JobSet's webhook refuses the other pods of the Job until the first one has a node, whose domain they are sent to.
+
+def _later(spec: Fields, parts: Sequence[ReplicatedJob]) -> list[ReplicatedJob]:
+    with_jobs = [part for part in parts if part.replicas]
+    return with_jobs[1:] if _order(spec) == "InOrder" else [part for part in with_jobs if part.depends_on]
+
+
+def leader_first(part: ReplicatedJob) -> bool:
+    """Return whether the first pod of a Job must have a node before the others are created.
+
+    JobSet's webhook refuses the other pods of a Job with a domain of its own until the first one has a node, whose domain they are sent to.
     """
+    return bool(part.exclusive) and jobset_labels.NODE_SELECTOR not in part.annotations
+
+
+def warn_of_exclusive(part: ReplicatedJob, intent: UserIntent) -> Iterator[FieldError]:
+    """Yield a warning at the user's policy for a gang of a Job whose first pod must have a node before the others are created."""
     policy = intent.config.policy
-    if not part.exclusive or jobset_labels.NODE_SELECTOR in part.annotations or policy is None or policy.kind is not PolicyKind.GANG:
+    if not leader_first(part) or policy is None or policy.kind is not PolicyKind.GANG:
         return
     minimum = part.shape.parallelism if policy.minimum is None else policy.minimum
     if minimum > 1:

@@ -11,7 +11,7 @@ from kubeapi.workloads import MAX_DEPTH
 from validators.field import FieldError
 from validators.model.start_order import Wait
 from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group
-from workloadbuilder.workload_item import WHOLE, Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import WHOLE, Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ALL_POLICIES = frozenset(PolicyKind)
 ALL_MODES = frozenset(DisruptionMode)
@@ -103,7 +103,8 @@ class Reading:
     is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
     *further* are objects that their controller creates with them.  *dependents* are objects whose own controllers create groups and
     pods; an object with dependents has no root, link and pods.  *origins* has the paths of default blocks in the object, by template.
-    *possible_root* is the tree of an object whose controller creates no group, for another one that does.
+    *possible_root* is the tree of an object whose controller creates no group, for another one that does.  *gangs* are the policies, by
+    template, with which a group is placed whole whose policy is neither set nor a gang by default: a gang of all that is created at first.
     *relocate* maps an error of the tree to its path in the user's object, if that differs.  *waits* are those parts of the pods that are
     created only after others.  *refused* are errors that another controller reports, such as Kueue; the rest of the object can be read.
     """
@@ -125,6 +126,7 @@ class Reading:
     modes: frozenset[DisruptionMode] = ALL_MODES
     relocate: Callable[[FieldError], FieldError] = _unchanged
     possible_root: WorkloadItem | None = None
+    gangs: Mapping[str, SchedulingPolicy] = dataclasses.field(default_factory=dict)
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     refused: tuple[FieldError, ...] = ()
 

@@ -36,16 +36,26 @@ def with_annotations(reading: Reading, annotations: Mapping[str, str], *, groupe
     """Return *reading* with the blocks of *annotations*, and with errors and warnings about them.
 
     An object whose controller creates no group gets one if it is to be *grouped*, or has one of the annotations: a gang of all pods that
-    do not wait for others.
+    do not wait for others.  An object that is to be grouped is placed whole: groups without a policy of the user are gangs where they can be.
     """
     given = {key: annotations[key] for key in _BLOCKS if key in annotations}
-    if (given or grouped) and reading.root is None and not reading.link:
-        if reading.possible_root is not None:
-            reading = dataclasses.replace(reading, root=reading.possible_root, skipped="")
-        elif reading.skipped in ("", ONE_BY_ONE) and not reading.errors:
-            reading = _as_gang(reading)
-    if not given:
+    if given or grouped:
+        reading = _with_group(reading)
+    if grouped and reading.root is not None:
+        reading = dataclasses.replace(reading, root=_whole(reading.root, reading.gangs))
+    return _with_blocks(reading, given) if given else reading
+
+
+def _with_group(reading: Reading) -> Reading:
+    """Return *reading* with a tree if its controller creates no group."""
+    if reading.root is not None or reading.link:
         return reading
+    if reading.possible_root is not None:
+        return dataclasses.replace(reading, root=reading.possible_root, skipped="")
+    return _as_gang(reading) if reading.skipped in ("", ONE_BY_ONE) and not reading.errors else reading
+
+
+def _with_blocks(reading: Reading, given: Mapping[str, str]) -> Reading:
     if reading.dependents:
         return dataclasses.replace(reading, dependents=tuple(_passed_on(each, given) for each in reading.dependents))
     if reading.root is None:
@@ -70,6 +80,12 @@ def with_annotations(reading: Reading, annotations: Mapping[str, str], *, groupe
         root.intent, config=config, paths=tuple(paths.items()), unread=tuple(unread), composite=bool(root.children)
     )
     return _with(dataclasses.replace(reading, root=dataclasses.replace(root, intent=intent)), errors, warnings)
+
+
+def _whole(item: WorkloadItem, gangs: Mapping[str, SchedulingPolicy]) -> WorkloadItem:
+    """Return a tree with the policies *gangs*, by template, in place of default ones."""
+    default = dataclasses.replace(item.default, policy=gangs.get(item.name, item.default.policy))
+    return dataclasses.replace(item, default=default, children=tuple(_whole(each, gangs) for each in item.children))
 
 
 def _as_gang(reading: Reading) -> Reading:
