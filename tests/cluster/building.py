@@ -26,7 +26,6 @@ from workloadbuilder.adapters.shared.known_objects import Known
 
 LABEL = {built_kinds.LABEL: built_kinds.BUILD}
 RACK = "example.com/rack"
-GATE = "muster.dev/placement"
 ALIVE = ("Pending", "Running")
 GARBAGE = ("garbage-collector-controller",)
 BUILT_IN_GARBAGE = (*GARBAGE, "podgroup-protection-controller")

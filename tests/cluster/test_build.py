@@ -221,20 +221,16 @@ def test_a_replica_is_created_again_in_its_group(api, building):
     runs(building, 8, old=before)
 
 
-def test_an_object_with_errors_is_told_and_its_pods_wait_until_it_is_corrected(api, building):
-    """The event is repeated by the process that starts next, and pods are not blocked any longer than the error is there."""
+def told(building):
+    """Return the messages of events that say why an object has no groups."""
+    return [message for kind, reason, message in building.events() if (kind, reason) == ("Warning", "GroupsNotCreated")]
+
+
+def test_pods_of_an_object_with_errors_wait_until_it_is_corrected(api, building):
     apply(api, building.namespace, *case("job"), **{"muster.dev/min-count": "many"})
 
-    told = (
-        "Warning",
-        "GroupsNotCreated",
-        'metadata.annotations[muster.dev/min-count]: Invalid value: "many": must be a whole number of at least 1',
-    )
-    until(
-        lambda: any(each[:2] == told[:2] and "muster.dev/min-count" in each[2] for each in building.events()),
-        told=lambda: str(building.events()),
-    )
-    until(lambda: len(building.pods()) == 3)
+    until(lambda: told(building) and len(building.pods()) == 3, told=lambda: str(building.events()))
+    assert all(each.startswith("metadata.annotations[muster.dev/min-count]: ") for each in told(building)), told(building)
     assert not any(map(selected, building.pods()))
     assert [] == building.there()
 
@@ -247,7 +243,7 @@ def test_pods_of_another_scheduler_are_left_alone(api, building):
     job["spec"]["template"]["spec"]["schedulerName"] = "volcano"
     apply(api, building.namespace, job)
 
-    until(lambda: any(each[:2] == ("Warning", "GroupsNotCreated") for each in building.events()))
-    until(lambda: len(building.pods()) == 3)
+    until(lambda: told(building) and len(building.pods()) == 3, told=lambda: str(building.events()))
+    assert ["its pods are of another scheduler: volcano"] == told(building)
     assert [[]] * 3 == [each["spec"].get("schedulingGates", []) for each in building.pods()]
     assert [] == building.there()
