@@ -47,7 +47,7 @@ LONG = (
         for name in (
             *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
             *("doctor", "doctor_certificates", "doctor_foreign", "install_by_docs", "managed_certificate", "own_certificate_by_docs"),
-            *("upgrade_by_docs", "upgrade_certificate"),
+            *("sidecar_both_groups", "sidecar_takeover", "upgrade_by_docs", "upgrade_certificate"),
         )
     ),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
 from muster.doctor.latencies import Latency
 from muster.doctor.manifests import Manifest, labels_at, text_at
@@ -42,6 +43,12 @@ class Item:
         return text_at(self.content, "metadata", "name")
 
     @property
+    def group(self) -> str:
+        """Return the API group; empty for the core group."""
+        group, separator, _ = text_at(self.content, "apiVersion").partition("/")
+        return group if separator else ""
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """Return the labels."""
         return labels_at(self.content, "metadata", "labels")
@@ -50,6 +57,14 @@ class Item:
     def label(self) -> str:
         """Return ``Kind namespace/name`` or ``Kind name``."""
         return f"{self.kind} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IgnoredItem:
+    """Object that does not count, because another API group has one of its kind, namespace and name, *used*."""
+
+    item: Item
+    used: Item
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +104,11 @@ class ApiServer:
     resources: frozenset[str] | None = None
     gates: Mapping[str, bool] | None = None
 
+    def api_version(self, resource: served_versions.Resource) -> str:
+        """Return the preferred version in which it serves *resource*; the first one if that is not known."""
+        known = self.resources or frozenset()
+        return next((each for each in resource.api_versions if f"{each}/{resource.resource}" in known), resource.api_versions[0])
+
     def served(self, kind: str) -> tuple[served_versions.Resource, ...]:
         """Return the resources of *kind* that it serves; that of the hub if they are not known."""
         resources, known = served_versions.resources(kind), self.resources or frozenset()
@@ -126,12 +146,24 @@ class Probe:
     dry_runs: tuple[DryRun, ...] = ()
 
 
+def ignored_items(items: Iterable[Item]) -> Iterator[IgnoredItem]:
+    """Yield those of *items* that do not count, by kind, namespace and name: the object of the first API group of its kind counts."""
+    named: dict[tuple[str, str, str], list[Item]] = {}
+    for item in items:
+        if item.kind in TREE_KINDS and item.group in served_versions.groups_of(item.kind):
+            named.setdefault((item.kind, item.namespace, item.name), []).append(item)
+    for kind, namespace, name in sorted(named):
+        used, *others = sorted(named[kind, namespace, name], key=lambda each: served_versions.order_of(kind, each.group))
+        yield from (IgnoredItem(each, used) for each in others if each.group != used.group)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class World:
     """Installation at the time *now*.
 
     Attributes:
-        items: all objects that were read.
+        items: all objects that were read, but the ignored ones.
+        ignored: objects that do not count because of another one of their name.
         live: True if they are those of a cluster, and not of files, which can be a part of an installation.
         unread: resources of which objects could not be read, such as ``services``.
         api_server: facts of the API server; None if it was not observed.
@@ -147,6 +179,7 @@ class World:
 
     now: dt.datetime
     items: tuple[Item, ...]
+    ignored: tuple[IgnoredItem, ...] = ()
     live: bool = False
     unread: frozenset[str] = frozenset()
     api_server: ApiServer | None = None

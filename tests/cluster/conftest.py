@@ -5,8 +5,11 @@ plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.
 
 The mark ``kubernetes`` names the versions of Kubernetes that a test needs: ``kubernetes(since="1.30")`` lets it run where the selected
 version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.
-``custom_resources("1.30")`` runs it also on 1.30 without the built-in kinds, where groups are custom resources: ``plane.api`` writes them in
-that form.
+``custom_resources("1.30", "1.37")`` runs it also on each of these versions without the built-in kinds, where groups are custom resources:
+``plane.api`` writes them in that form.  Tests that use the fixture ``strategy`` run with each strategy of the sidecar.
+
+`make soak` runs all of that; `make test` a test with the built-in kinds, and with custom resources on one of the versions that were built, with
+the other strategy.  These are the same for all tests of a file, because a control plane takes longer to start than most tests.
 """
 
 from __future__ import annotations
@@ -14,11 +17,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from scheduler_core.model.options import STRATEGIES
 from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.control_plane import LIVE, ControlPlane
 from tests.cluster.custom_resources import custom_plane
@@ -27,6 +32,7 @@ from tests.cluster.options import Options
 from tests.cluster.programs import REQUIRED, MissingError, Programs, find, of
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
+from tests.sampling import WHOLE
 
 if TYPE_CHECKING:
     from tests.cluster.doctor_installation import Examined
@@ -54,15 +60,44 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test on each version that its mark names."""
+    """Run a test on each version that its mark names, and with each strategy if it uses one."""
+    used = metafunc.fixturenames
+    strategies = STRATEGIES if "strategy" in used else ("",)
     mark = metafunc.definition.get_closest_marker("kubernetes")
-    if mark and mark.args and "programs" in metafunc.fixturenames:
+    if mark and mark.args and "programs" in used:
         metafunc.parametrize("programs", mark.args, indirect=True)
     mark = metafunc.definition.get_closest_marker("custom_resources")
-    if mark and mark.args and "programs" in metafunc.fixturenames:
-        planes = [(False, ""), *((True, version) for version in mark.args)]
-        names = ["built-in", *(f"custom {version}" for version in mark.args)]
-        metafunc.parametrize(("custom", "programs"), planes, indirect=True, ids=names, scope="session")
+    if mark and mark.args and "programs" in used:
+        runs = _runs(_built(mark.args), strategies, metafunc.definition.nodeid)
+        names = [" ".join(filter(None, (f"custom {version}" if version else "built-in", each))) for _, version, each in runs]
+        arguments = ("custom", "programs", *(("strategy",) if any(strategies) else ()))
+        metafunc.parametrize(arguments, [each[: len(arguments)] for each in runs], indirect=True, ids=names, scope="session")
+    elif "strategy" in used:
+        metafunc.parametrize("strategy", strategies, indirect=True, scope="session")
+
+
+@functools.cache
+def _built(versions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of *versions* that were built; all, so that tests are skipped or fail, if none was, and in `make soak`."""
+    result = []
+    for each in versions:
+        with contextlib.suppress(MissingError):
+            of(each)
+            result.append(each)
+    return versions if WHOLE or not result else tuple(result)
+
+
+def _runs(versions: Sequence[str], strategies: Sequence[str], nodeid: str) -> list[tuple[bool, str, str]]:
+    """Return whether groups are custom resources, the version and the strategy of each run of a test: all in `make soak`, otherwise two.
+
+    The name of the test's file selects them, so that they are the same each time.
+    """
+    planes = [(False, ""), *((True, each) for each in versions)]
+    if WHOLE:
+        return [(*plane, strategy) for plane in planes for strategy in strategies]
+    number, index = divmod(zlib.crc32(nodeid.partition("::")[0].encode()), len(versions))
+    first, other = (strategies[each % len(strategies)] for each in (number, number + 1))
+    return [(*planes[0], first), (*planes[1 + index], other)]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -122,6 +157,12 @@ def programs(request: pytest.FixtureRequest) -> Programs:
 def custom(request: pytest.FixtureRequest) -> bool:
     """Return whether the groups of the control plane are custom resources."""
     return bool(getattr(request, "param", False))
+
+
+@pytest.fixture(scope="session")
+def strategy(request: pytest.FixtureRequest) -> str:
+    """Return the strategy of the sidecar, for its option ``--strategy``."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="package")

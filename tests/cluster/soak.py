@@ -19,8 +19,9 @@ from typing import TypeVar
 
 from tests.cluster.churn import Churn
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.custom_resources import custom_plane
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.programs import MissingError
+from tests.cluster.programs import MissingError, find
 from tests.cluster.sidecars import Sidecar, sidecar
 
 STEPS_A_SECOND = 6.0
@@ -149,11 +150,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--custom-resources", action="store_true", help="on a control plane without the built-in kinds")
     given = parser.parse_args()
     # Whoever ends it ends all that it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        with tempfile.TemporaryDirectory(prefix="muster-soak-") as folder, ControlPlane() as plane:
+        programs = find()
+        started = custom_plane(programs) if given.custom_resources else ControlPlane(programs=programs)
+        with tempfile.TemporaryDirectory(prefix="muster-soak-") as folder, started as plane:
             report = soak(plane, Path(folder), 60 * given.minutes, seed=given.seed, told=lambda line: print(line, flush=True))
     except MissingError as error:
         parser.error(str(error))

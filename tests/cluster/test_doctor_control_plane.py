@@ -10,8 +10,13 @@ from pathlib import Path
 
 import yaml
 
+from kubeapi.versions.api_versions import CUSTOM
+from kubeapi.versions.served_versions import resource
+from tests.cluster.conftest import clean
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.custom_resources import KINDS, CustomApi, install
 from tests.cluster.doctor_installation import PROVOKED_ELSEWHERE, Examined, demand_provoked, scheduler
+from tests.cluster.groups import pod_group
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.options import NO_GATES, Options
 from tests.muster.doctor.worlds import control_plane
@@ -28,6 +33,29 @@ def test_options_that_differ_from_the_api_server(examined) -> None:
         examined.plane.kubectl("-n", NAMESPACE, "set", "env", f"deployment/{ACCOUNT}", env, check=True)
         examined.mend(examined.provoked(kind))
         examined.well()
+
+
+def test_a_custom_resource_that_a_built_in_group_overrides(examined) -> None:
+    """Equal ones are moved; of others the custom one is deleted, and the garbage collector lets go of what it owned."""
+    api, namespace = examined.api, "kube-system"
+    install(api)
+    custom_api = CustomApi(examined.plane.kubeconfig)
+    examined.plane.start_controllers(("garbage-collector-controller",))
+    try:
+        for name, minimum in (("equal", 2), ("other", 3)):
+            # The webhooks, which nobody can call here, are not called for this namespace.
+            custom_api.create(pod_group(name, namespace, minimum=minimum))
+            api.create(pod_group(name, namespace, minimum=2))
+            examined.mend(examined.provoked("object-ignored"))
+            examined.well()
+            assert not custom_api.exists("PodGroup", name, namespace)
+            assert api.get("PodGroup", name, namespace)["spec"]["schedulingPolicy"]["gang"]["minCount"] == 2
+    finally:
+        examined.plane.controllers.stop()
+        custom_api.close()
+        clean(api, ("PodGroup",), namespace)
+        for kind in KINDS:
+            api.delete("CustomResourceDefinition", resource(kind, CUSTOM).rbac_name)
 
 
 def test_an_old_scheduler(examined) -> None:

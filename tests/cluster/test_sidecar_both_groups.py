@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from apiserver.watch import UNSERVED_WAIT
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.custom_resources import CustomApi, install
 from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
-from tests.cluster.kubelet import remove_pod
+from tests.cluster.kubelet import Kubelet, pod, remove_pod
 from tests.cluster.options import Options
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_place import bound, events_of, in_step, ours, racks, scheduled
@@ -97,3 +99,67 @@ def test_of_two_groups_of_one_name_the_built_in_one_counts(started, custom_api, 
     for name in after:
         remove_pod(api, name, namespace)
     deleted(api, "PodGroup", "train", namespace)
+
+
+def forest(namespace, client, root, spec):
+    """Create two trees of two gangs of two; return their pods by name, each with its client."""
+    pods = {}
+    for number in range(2):
+        top = f"{root}-{number}"
+        client.create(composite(top, namespace, minimum=2))
+        for leaf in (f"{top}-a", f"{top}-b"):
+            client.create(pod_group(leaf, namespace, minimum=2, parent=top))
+            names = [f"{leaf}-{each}" for each in range(2)]
+            pods |= {name: (client, pod(name, namespace, group=leaf, spec=spec, cpu="500m")) for name in names}
+    return pods
+
+
+def all_run(api, namespace, pods, created):
+    """Create each of *pods* that does not exist or was rejected, as a controller does, and count that; return whether all run."""
+    found = {each["metadata"]["name"]: each for each in api.objects("Pod", namespace)}
+    for name, (client, manifest) in pods.items():
+        if found.get(name, {}).get("status", {}).get("phase") == "Failed":
+            api.delete("Pod", name, namespace, gracePeriodSeconds=0)
+            del found[name]
+        if name not in found:
+            client.create(manifest)
+            created[name] += 1
+    running = [each for each in found.values() if each["status"]["phase"] == "Running" and not each["metadata"].get("deletionTimestamp")]
+    return len(running) == len(pods)
+
+
+def schedulers(api, namespace, pods):
+    """Return the components whose events tell that one of *pods* was scheduled."""
+    events = [each for each in api.objects("Event", namespace) if each["reason"] == "Scheduled" and each["involvedObject"]["name"] in pods]
+    return {each["reportingComponent"] for each in events}
+
+
+def test_kube_scheduler_and_sidecar_share_nodes(plane, started, custom_api, api, namespace, nodes):
+    """Trees of both API groups for the sidecar, built-in ones for kube-scheduler, and room for all if nothing is wasted."""
+    in_step(api, namespace, nodes)
+    names = [each["metadata"]["name"] for each in nodes(*racks(3, cpu=2))]
+    binds = 'muster_writes_total{kind="Bind",outcome="done"}'
+    before = started.metric(binds)
+    created = Counter()
+    plane.start_scheduler()
+    try:
+        with Kubelet(api, dict.fromkeys(names, 2000)):
+            theirs = forest(namespace, api, "theirs", {})
+            mine = {"schedulerName": "muster"}
+            ours = forest(namespace, api, "built-in", mine) | forest(namespace, custom_api, "custom", mine)
+            until(lambda: all_run(api, namespace, theirs | ours, created), told=lambda: str(api.objects("Pod", namespace))[:4000])
+            for client, name in ((api, "theirs"), (api, "built-in"), (custom_api, "custom")):
+                for number in range(2):
+                    for leaf in "ab":
+                        scheduled(client, "PodGroup", f"{name}-{number}-{leaf}", namespace)
+                    # kube-scheduler writes no condition of composites.
+                    if name != "theirs":
+                        scheduled(client, "CompositePodGroup", f"{name}-{number}", namespace)
+    finally:
+        plane.scheduler.stop()
+
+    running = api.objects("Pod", namespace)
+    assert dict.fromkeys(names, 4) == Counter(each["spec"]["nodeName"] for each in running)
+    assert {"default-scheduler"} == schedulers(api, namespace, theirs)
+    assert "default-scheduler" not in schedulers(api, namespace, ours)
+    until(lambda: started.metric(binds) - before == sum(created[name] for name in ours), told=lambda: f"{started.metric(binds)} {created}")

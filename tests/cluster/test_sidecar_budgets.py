@@ -12,12 +12,13 @@ from tests.cluster.test_sidecar_place import bound, in_step, racks, scheduled
 from tests.cluster.test_sidecar_preempt import gang
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.34", "1.37")
 
 
 @pytest.fixture(scope="module")
-def started(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("budgets"), "--mode", "place,preempt", "--lease", "none", fork=True) as running:
+def started(plane, tmp_path_factory, strategy):
+    options = ("--mode", "place,preempt", "--lease", "none", "--strategy", strategy)
+    with sidecar(plane, tmp_path_factory.mktemp("budgets"), *options, fork=True) as running:
         yield running
 
 

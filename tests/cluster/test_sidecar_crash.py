@@ -74,13 +74,13 @@ def killed_at(proxy, running, point, *, lose):
 
 @contextlib.contextmanager
 def doomed(plane, folder, mode, point, *, lose):
-    """A sidecar that is killed at its write *point* after what is begun in here."""
+    """A sidecar that is killed at its write *point* after what is begun in here; yield its proxy."""
     with (
         faults(plane) as proxy,
         sidecar(plane, folder, *mode, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as running,
         killed_at(proxy, running, point, lose=lose),
     ):
-        yield
+        yield proxy
 
 
 @moments(POINTS)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cluster.groups import LABEL, composite, pod_group
 from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_crash import doomed, moments
 from tests.cluster.test_sidecar_place import GATE, racks
-from tests.cluster.test_sidecar_protect import INNER, deleted, finalizers
+from tests.cluster.test_sidecar_protect import deleted, finalizers
+from tests.cluster.waiting import until
+
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
 
 UNGATE = ("--mode", "ungate", "--lease", "none")
 PROTECT = ("--mode", "protect", "--lease", "none")
 GATES = range(1, 7)
 """One write for each pod of the tree."""
-FINALIZERS = range(1, 5)
-"""That of the composite is added, then one after the other is taken off."""
+FINALIZERS = range(1, 7)
+"""Those that the API server does not add are added, then one after the other is taken off: custom resources have two more."""
 
 
 def gated_tree(api, namespace):
@@ -47,12 +52,12 @@ def test_a_tree_is_opened_whole_whenever_the_sidecar_dies(plane, api, namespace,
 
 @moments(FINALIZERS)
 def test_no_finalizer_is_left_whenever_the_sidecar_dies(plane, api, namespace, tmp_path, point, lose):
-    groups = [("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")]
-    with doomed(plane, tmp_path, PROTECT, point, lose=lose):
+    groups = [("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "inner"), ("CompositePodGroup", "top")]
+    with doomed(plane, tmp_path, PROTECT, point, lose=lose) as proxy:
         api.create(composite("top", namespace))
-        api.create_all([pod_group(leaf, namespace, parent="top") for leaf in "ab"])
-        if point > 1:
-            api.wait("CompositePodGroup", "top", namespace, until=lambda result: INNER in finalizers(result))
+        api.create(composite("inner", namespace, parent="top"))
+        api.create_all([pod_group(leaf, namespace, parent="inner") for leaf in "ab"])
+        until(lambda: len(proxy.writes) >= point or all(finalizers(api.get(kind, name, namespace)) for kind, name in groups))
         for kind, name in reversed(groups):
             api.delete(kind, name, namespace)
     with sidecar(plane, tmp_path, *PROTECT, fork=True):

@@ -45,11 +45,11 @@ def racks(api, namespace, nodes):
 
 
 @pytest.fixture
-def started(plane, racks, namespace, tmp_path):
+def started(plane, racks, namespace, tmp_path, strategy):
     """A sidecar that has only the roles of its modes."""
     names = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in MODE[1].split(",")))
     config = plane.user(f"devices-{namespace}", [rule for name in names for rule in ROLES[name]])
-    with sidecar(plane, tmp_path, *ALONE, through=config, fork=True) as running:
+    with sidecar(plane, tmp_path, *ALONE, "--strategy", strategy, through=config, fork=True) as running:
         yield running
         assert [] == [line for line in running.lines if line["event"] in ("watch", "permissions", "write")]
 

@@ -20,7 +20,7 @@ from tests.sampling import every
 from tests.scheduler_core.sidecar.full_clusters import HIGH, FullCluster
 from tests.scheduler_core.sidecar.gangs import is_bound, is_complete
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.34", "1.37")
 
 MODE = ("--mode", "place,preempt", "--lease", "none")
 CLASSES = {f"evictions-{value}": value for value in (0, 10, 50, 100, 1000)}
@@ -91,7 +91,7 @@ def evicted_for(api, namespace):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_root_that_evicts_others_is_placed(plane, api, namespace, nodes, kubelet, tmp_path, seed):
+def test_each_root_that_evicts_others_is_placed(plane, api, namespace, nodes, kubelet, tmp_path, strategy, seed):
     chance = random.Random(seed)
     cluster = FullCluster(chance)
     there = [each for each in cluster.present if each["kind"] == "Node"]
@@ -106,7 +106,7 @@ def test_each_root_that_evicts_others_is_placed(plane, api, namespace, nodes, ku
     arrivals = [root for root in cluster.arrivals if root[0]["spec"]["priority"] == HIGH]
     with faults(plane) as proxy, Controllers(api, namespace, chance):
         proxy.decide = lambda _: Fault(delay=chance.choice((0.0, 0.0, 0.0, 0.2)))
-        with sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as running:
+        with sidecar(plane, tmp_path, *MODE, "--strategy", strategy, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as running:
             for root in arrivals:
                 api.create_all([live(each, namespace) for each in root])
             until(lambda: all(is_settled(running, api, namespace, root[0]) for root in arrivals))

@@ -10,14 +10,15 @@ from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_place import bound, in_step, ours, racks, scheduled
 from tests.cluster.test_sidecar_protect import LEAF, deleted, finalizers
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.34", "1.37")
 
 EITHER_LABEL = pytest.mark.parametrize("label", ["scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group"])
 
 
 @pytest.fixture(scope="module")
-def started(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("labels"), "--mode", "place,protect", "--lease", "none", fork=True) as running:
+def started(plane, tmp_path_factory, strategy):
+    options = ("--mode", "place,protect", "--lease", "none", "--strategy", strategy)
+    with sidecar(plane, tmp_path_factory.mktemp("labels"), *options, fork=True) as running:
         yield running
 
 

@@ -13,15 +13,16 @@ from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import sidecar
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.34", "1.37")
 
 ZONE = "topology.example/zone"
 GATE = "muster.dev/placement"
 
 
 @pytest.fixture(scope="module")
-def started(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("place"), "--mode", "place,ungate,validate", "--lease", "none") as running:
+def started(plane, tmp_path_factory, strategy):
+    options = ("--mode", "place,ungate,validate", "--lease", "none", "--strategy", strategy)
+    with sidecar(plane, tmp_path_factory.mktemp("place"), *options) as running:
         yield running
 
 
@@ -111,6 +112,23 @@ def test_a_tree_is_bound_whole_zone_by_rack(placing, api, namespace, nodes):
     assert all(len(each) == 1 for each in rack.values())
     assert rack["a"] != rack["b"]
     assert 1 == len({int(next(iter(each))[1:]) // 2 for each in rack.values()})
+    for kind, name in (("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")):
+        scheduled(api, kind, name, namespace)
+
+
+def test_optional_pods_leave_room_for_a_sibling(placing, strategy, api, namespace, nodes):
+    """As kube-scheduler, greedy places group after group: the optional pods of the first take what the second needs (KEP-6012)."""
+    nodes(*racks(1, size=1))
+    api.create(composite("top", namespace, minimum=2))
+    for leaf, count in (("a", 4), ("b", 1)):
+        api.create(pod_group(leaf, namespace, minimum=1, parent="top"))
+        api.create_all([ours(f"{leaf}{number}", namespace, leaf) for number in range(count)])
+    if strategy == "greedy":
+        assert "Unschedulable" == scheduled(api, "CompositePodGroup", "top", namespace, "False")["reason"]
+        assert {""} == set(places(api, namespace).values())
+        return
+    result = bound(api, namespace, 4)
+    assert result["b0"]
     for kind, name in (("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")):
         scheduled(api, kind, name, namespace)
 

@@ -12,7 +12,7 @@ from tests.cluster.test_sidecar_bad_days import gang
 from tests.cluster.test_sidecar_place import bound, ours, racks, scheduled
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.34", "1.37")
 
 ALONE = ("--mode", "validate,place,preempt,protect", "--lease", "none")
 BINDING = "missing permission: create pods/binding"

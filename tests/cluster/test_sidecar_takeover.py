@@ -27,7 +27,8 @@ from tests.scheduler_core.plugins.device_objects import device_class, device_sli
 
 pytestmark = pytest.mark.custom_resources("1.37")
 MODE = ("--mode", "place,preempt")
-TAKEOVERS = range(30 if WHOLE else 2)
+TAKEOVERS = range(30 if WHOLE else 1)
+"""In each of the API groups; a new leader waits up to 15 s for the lease of a process that was killed."""
 CLAIM, DEVICES = "PersistentVolumeClaim", "ResourceClaim"
 
 

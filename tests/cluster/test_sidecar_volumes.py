@@ -14,7 +14,7 @@ from tests.cluster.test_sidecar_reports import described, reason_and_message, ru
 from tests.cluster.volumes import DRIVER, SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.34", "1.37")
 
 CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller")
 CLAIM, HOSTNAME = "PersistentVolumeClaim", "kubernetes.io/hostname"
@@ -48,8 +48,8 @@ def racks(api, namespace, nodes):
 
 
 @pytest.fixture
-def started(plane, racks, tmp_path):
-    with sidecar(plane, tmp_path, *ALONE, fork=True) as running:
+def started(plane, racks, tmp_path, strategy):
+    with sidecar(plane, tmp_path, *ALONE, "--strategy", strategy, fork=True) as running:
         yield running
 
 
@@ -150,6 +150,7 @@ def test_a_csi_storage_capacity_without_capacity_does_not_stop_the_sidecar(start
         assert "Traceback" not in started.log.read_text()
     finally:
         api.delete("CSIDriver", DRIVER)
+        clean(api, ("CSIStorageCapacity",), namespace)
 
 
 def without(rules, *resources):

@@ -168,7 +168,6 @@ def test_a_list_of_many_pages_is_whole(plane, api, namespace):
     )
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "complete"])
 def test_kube_scheduler_does_what_was_simulated(plane, api, cluster, tmp_path, strategy):
     """There is one answer, up to which pod of a gang goes where: the tree in zone z1, each stage in its rack."""
     done = simulated(snapshot(plane).stdout, tmp_path, "--strategy", strategy)

@@ -10,6 +10,7 @@ import dataclasses
 import pytest
 
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.custom_resources import custom_plane
 from tests.cluster.soak import Report, soak
 from tests.sampling import WHOLE
 
@@ -17,12 +18,13 @@ SECONDS = 60.0 if WHOLE else 20.0
 
 
 @pytest.fixture
-def alone(programs):
+def alone(programs, custom):
     """A control plane of its own: others' objects would be others' memory."""
-    with ControlPlane(programs=programs) as result:
+    with custom_plane(programs) if custom else ControlPlane(programs=programs) as result:
         yield result
 
 
+@pytest.mark.custom_resources("1.30", "1.37")
 def test_churn_leaves_memory_flat_and_nothing_behind(alone, tmp_path):
     report = soak(alone, tmp_path, SECONDS)
 

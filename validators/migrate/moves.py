@@ -88,6 +88,14 @@ def metadata_conflicts(source: Content, target: Content) -> list[str]:
     )
 
 
+def conflicts(source: Content, target: Content) -> list[str]:
+    """Return the paths of the fields, labels and annotations of *source* that *target*, which exists already, lacks or has with another value.
+
+    A label or annotation that it lacks is no conflict: it is added.
+    """
+    return [*(f"spec.{each}" for each in differences(source, target)), *metadata_conflicts(source, target)]
+
+
 def new_references(content: Content, owners: Mapping[str, Content]) -> list[Json] | None:
     """Return the owner references of an object with the new owners; None if none of them has a new one."""
     before = references_of(content)

@@ -15,6 +15,7 @@ from certs.forwarded_replicas import connect_through
 from certs.replicas import Connect, connect_directly
 from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
+from kubeapi.groups import TREE_KINDS
 from kubeapi.problem import Problem
 from kubeapi.versions import served_versions as versions
 from muster.commands.doctor.dry_runs import probed
@@ -31,7 +32,7 @@ from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
 from muster.doctor.requests import NODE_LEASES, SYSTEM
 from muster.doctor.rights import needed
-from muster.doctor.world import Account, ApiServer, Item, World
+from muster.doctor.world import Account, ApiServer, IgnoredItem, Item, World, ignored_items
 from muster.render.file_notes import RefusedRequest, RequestRefused
 from muster.render.problem_words import object_words, problem_words
 from validators.reports import custom_resources
@@ -81,9 +82,11 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         _keep_secrets(objects, world)
         if sources.upgrade_to:
             keep_stored(objects)
-        world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
+        api_server = _api_server(objects)
+        ignored = _ignored(objects, api_server)
+        world = dataclasses.replace(world, items=objects.items, api_server=api_server)
         _keep_foreign(objects, world)
-        world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread))
+        world = dataclasses.replace(world, items=objects.items, ignored=ignored, unread=frozenset(objects.unread))
         if sources.probe:
             world = probed(objects, world, sources.probe)
         measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
@@ -163,6 +166,18 @@ def keep_stored(objects: LiveObjects) -> None:
             continue
         if rows:
             objects.keep(f"/apis/{rows[0].name}/{resource}")
+
+
+def _ignored(objects: LiveObjects, api_server: ApiServer) -> tuple[IgnoredItem, ...]:
+    """Return the groups and Workloads that do not count.  Those of the first API group are listed only if another one has some."""
+    found: list[Item] = []
+    for kind in TREE_KINDS:
+        first, *others = (f"/apis/{api_server.api_version(each)}/{each.resource}" for each in api_server.served(kind))
+        later = [item for path in others for item in objects.listed(path)]
+        if later:
+            names = {(each.namespace, each.name) for each in later}
+            found += [*(each for each in objects.listed(first) if (each.namespace, each.name) in names), *later]
+    return tuple(ignored_items(found))
 
 
 def _keep_secrets(objects: LiveObjects, world: World) -> None:

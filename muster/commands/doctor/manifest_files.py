@@ -13,7 +13,7 @@ from kubeapi.field_path import FieldPath
 from kubeapi.problem import Problem
 from muster.commands import options
 from muster.doctor.manifests import mapping_at, text_at, value_at
-from muster.doctor.world import Item, World
+from muster.doctor.world import Item, World, ignored_items
 from muster.render.file_notes import AlsoDefined, DocumentUnreadable, NoFile
 from scheduler_core.model.names import Name
 from validators.lint import discovery, files
@@ -35,12 +35,12 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     skipped = Counter(inputs.skipped) + Counter(each.tool for each in manifests if each.tool)
-    items: dict[tuple[str, str, str], Item] = {}
+    items: dict[tuple[str, str, str, str], Item] = {}
     problems: list[Problem] = []
     for part in (part for each in manifests for part in each.parts):
         if isinstance(part, Document):
             item = Item(part.content, f"{part.file}:{part.span(FieldPath()).line}")
-            first = items.setdefault((item.kind, item.namespace, item.name), item)
+            first = items.setdefault((item.group, item.kind, item.namespace, item.name), item)
             if first is not item:
                 duplicate = Name(item.kind, item.namespace, item.name)
                 problems.append(Problem(AlsoDefined(duplicate, first.place), place=item.place))
@@ -51,8 +51,10 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
     if (manifests or skipped) and not (items or problems):
         raise click.UsageError(options.nothing_checked("muster doctor", paths, skipped))
     options.report_skipped("muster doctor", skipped, "name a file to read it")
-    objects = tuple(items.values())
-    return World(now=now, items=objects, bindings=frozenset(filter(None, map(binding_of, objects)))), problems
+    ignored = tuple(ignored_items(items.values()))
+    left_out = {id(each.item) for each in ignored}
+    objects = tuple(each for each in items.values() if id(each) not in left_out)
+    return World(now=now, items=objects, ignored=ignored, bindings=frozenset(filter(None, map(binding_of, objects)))), problems
 
 
 def binding_of(item: Item) -> tuple[str, str] | None:

@@ -261,7 +261,7 @@ def _obstacle(source: Content, target: Content) -> str:
     kind, group = name_of(target)[0], str(target["apiVersion"]).rpartition("/")[0]
     if section(target, "metadata").get("deletionTimestamp"):
         return f"the {kind} of {group} with this name is being deleted: run the command again when it is gone"
-    fields = [*(f"spec.{each}" for each in moves.differences(source, target)), *moves.metadata_conflicts(source, target)]
+    fields = moves.conflicts(source, target)
     return f"{group} has a {kind} of this name that differs in {', '.join(fields)}, and counts" if fields else ""
 
 

@@ -17,7 +17,7 @@ from muster.doctor.finding import Diagnosis, Unseen
 from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.leaves import trusts
 from muster.doctor.rights import needed
-from muster.doctor.world import ApiServer, Item, Replica, World
+from muster.doctor.world import ApiServer, Item, Replica, World, ignored_items
 from tests.muster.doctor import foreign_examples, probe_examples, worlds
 from tests.muster.doctor.worlds import (
     CA,
@@ -41,6 +41,18 @@ DAY = dt.timedelta(days=1)
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"], "scope": "Namespaced"}
 NODES = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["nodes/*"]}
 OTHER = worlds.authority()
+
+
+def ignored(**spec):
+    """A custom resource and a built-in object of its name; the fields of *spec* are those of the latter."""
+
+    def one(api_version, **fields):
+        metadata = {"name": "train", "namespace": "research"}
+        return Item({"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": fields})
+
+    return tuple(
+        ignored_items([one("scheduling.muster.dev/v1beta1", schedulingPolicy={"basic": {}}), one("scheduling.k8s.io/v1beta1", **spec)])
+    )
 
 
 def catching(*rules, **fields):
@@ -296,6 +308,7 @@ VALID: dict[str, list[Callable[[], World]]] = {
         lambda: world(api_server=ApiServer(37, RESOURCES, {"GenericWorkload": True})),
         lambda: world(api_server=facts(37, CUSTOM, GenericWorkload=False)),
     ],
+    "object-ignored": [lambda: world(ignored=tuple(ignored_items(each.item for each in ignored())))],
     "kubernetes-differs": [
         lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(38)),
         lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(39)),
@@ -573,6 +586,18 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (lambda: world(api_server=facts(WithJob=True, WorkloadWithJob=False)), Severity.WARNING, "which has WorkloadWithJob=false"),
         (lambda: world(with_argument(SERVER, "--gates=WorkloadWithJob=false")), Severity.WARNING, "which has WorkloadWithJob=true"),
     ],
+    "object-ignored": [
+        (
+            lambda: world(ignored=ignored(schedulingPolicy={"basic": {}}, priority=0)),
+            Severity.WARNING,
+            "is ignored: it is of scheduling.muster.dev, and PodGroup research/train of scheduling.k8s.io counts. Finish the move",
+        ),
+        (
+            lambda: world(ignored=ignored(schedulingPolicy={"gang": {"minCount": 2}})),
+            Severity.WARNING,
+            "They differ in spec.schedulingPolicy, so muster migrate --cluster keeps it: delete it",
+        ),
+    ],
     "kubernetes-differs": [
         (lambda: world(api_server=facts(38)), Severity.WARNING, "its --kubernetes is 1.37, and the API server is 1.38"),
         (
@@ -690,6 +715,37 @@ def test_in_files_only_what_files_show_is_judged() -> None:
 
 def by_label(webhook):
     webhook["namespaceSelector"] = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}
+
+
+def test_the_command_for_an_ignored_object_loses_nothing() -> None:
+    """The move goes on only if the objects are equal; what an object owns stays when it is deleted."""
+    (equal,), (other,) = (defects(world(ignored=ignored(**spec)), "object-ignored") for spec in ({"schedulingPolicy": {"basic": {}}}, {}))
+    assert equal.command == "muster migrate --cluster"
+    assert other.command == "kubectl -n research delete podgroups.scheduling.muster.dev/train --cascade=orphan"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param({"apiVersion": 1}, id="no API version"),
+        pytest.param({"apiVersion": "scheduling.muster.dev/v1beta1", "spec": ["a"], "metadata": {"name": 1}}, id="no name"),
+        pytest.param({"apiVersion": "example.com/v1"}, id="a kind of another project"),
+        pytest.param({"apiVersion": "v1"}, id="the core group"),
+    ],
+)
+def test_objects_without_a_name_or_group_of_ours_ignore_none(content) -> None:
+    built_in = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "train"}}
+    items = [Item({**built_in, **content}), Item(built_in)]
+    assert list(ignored_items(items)) == []
+
+
+@pytest.mark.parametrize("spec", [None, "text", ["a"], {"schedulingPolicy": 1}])
+def test_ignored_objects_of_any_shape_are_reported(spec) -> None:
+    (pair,) = ignored(schedulingPolicy={"basic": {}})
+    for one in (pair.item, pair.used):
+        broken = Item({**one.content, "spec": spec, "metadata": {**one.content["metadata"], "labels": "text"}})
+        changed = dataclasses.replace(pair, **{"item" if one is pair.item else "used": broken})
+        assert len(defects(world(ignored=(changed,)), "object-ignored")) == 1
 
 
 UNREAD = {

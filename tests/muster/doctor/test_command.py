@@ -159,6 +159,24 @@ def test_an_object_in_two_files_is_reported() -> None:
     assert "b.yaml:1: Service muster-system/muster-webhook is also in all.yaml:" in answer.stderr
 
 
+@pytest.mark.usefixtures("folder")
+def test_an_object_in_two_api_groups_is_no_duplicate() -> None:
+    """Whichever comes first in the files: the built-in one counts."""
+    groups = [group_of(version) for version in ("scheduling.muster.dev/v1beta1", "scheduling.k8s.io/v1beta1")]
+    for number, order in enumerate((groups, groups[::-1])):
+        write(*order, file="groups.yaml")
+        answer = doctor("all.yaml", "groups.yaml", "--format=json")
+        assert (answer.exit_code, answer.stderr) == (1, "")
+        (finding,) = json.loads(answer.stdout)["findings"]
+        assert (finding["id"], finding["object"], finding["line"]) == ("object-ignored", "PodGroup research/train", [1, 9][number])
+        assert finding["command"] == "muster migrate --cluster"
+
+
+def group_of(api_version: str) -> worlds.Content:
+    metadata = {"name": "train", "namespace": "research"}
+    return {"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": {"schedulingPolicy": {}}}
+
+
 MISTAKES = {
     (): "give PATH or --cluster",
     ("--cluster", "all.yaml"): "give PATH or --cluster, not both",
@@ -283,6 +301,46 @@ def test_no_private_key_is_kept(server, monkeypatch: pytest.MonkeyPatch) -> None
     live()
     (secret,) = seen[0].of_kind("Secret")
     assert secret.content["data"].keys() == {"ca.crt", "tls.crt"}
+
+
+BOTH = ("scheduling.k8s.io/v1beta1", "scheduling.muster.dev/v1beta1")
+
+
+def serve_groups(server, *custom: worlds.Content) -> None:
+    """Serve PodGroups in both API groups: a built-in one, and *custom*."""
+    for each, items in zip(BOTH, ([group_of(BOTH[0])], custom), strict=True):
+        group, version = each.split("/")
+        server.answers[f"/apis/{group}"] = {"versions": [{"version": version}]}
+        server.answers[f"/apis/{each}"] = {"resources": [{"name": "podgroups"}]}
+        server.lists[f"/apis/{each}/podgroups"] = (
+            each,
+            "PodGroupList",
+            [{"metadata": one["metadata"], "spec": one["spec"]} for one in items],
+        )
+
+
+def test_a_custom_resource_of_the_name_of_a_built_in_object_is_found(server) -> None:
+    other = group_of(BOTH[1])
+    serve_groups(server, {**other, "metadata": {**other["metadata"], "name": "alone"}})
+    assert "object-ignored" not in {each["id"] for each in json.loads(live("--format=json").stdout)["findings"]}
+    serve_groups(server, {**other, "metadata": {**other["metadata"], "name": "alone"}}, other)
+    answer = live("--format=json")
+    (finding,) = (each for each in json.loads(answer.stdout)["findings"] if each["id"] == "object-ignored")
+    assert finding["object"] == "PodGroup research/train"
+    assert finding["message"].startswith(
+        "is ignored: it is of scheduling.muster.dev, and PodGroup research/train of scheduling.k8s.io counts"
+    )
+    assert finding["command"] == "muster migrate --cluster --kubeconfig=config"
+
+
+def test_groups_that_cannot_be_listed_are_not_taken_for_absent(server) -> None:
+    serve_groups(server, group_of(BOTH[1]))
+    server.broken[f"/apis/{BOTH[1]}/podgroups"] = 403, {"message": "no"}
+    answer = live("--format=json")
+    assert answer.exit_code == 2
+    assert answer.stderr.endswith("podgroups: cannot be listed: HTTP 403: no\n")
+    unchecked = {each["id"]: each["reason"] for each in json.loads(answer.stdout)["unchecked"]}
+    assert unchecked["object-ignored"] == "the podgroups of the API groups could not be read"
 
 
 def test_a_list_that_is_forbidden_is_status_2(server) -> None:
