@@ -12,7 +12,7 @@
 #                        BASE=IMAGE@sha256:DIGEST builds the image on another base; PARTS="packages chart" leaves out the rest
 # make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder.
-#                        Controllers of other projects, as JobSet's and KubeRay's, are built too: five minutes more, once
+#                        Controllers of other projects, as JobSet's and KubeRay's, are built too: six minutes more, once
 #                        KUBERNETES="1.37.1 1.30.14" builds these versions of Kubernetes; tests with the same KUBERNETES run on the first
 # make editor-assets     install code-server and package the extension of editors/vscode for tests/editors, into a cache; needs Node 20
 #

@@ -132,8 +132,8 @@ def _same_group_names(root: Resolved, first: dict[str, FieldPath]) -> Iterator[F
 
 
 def _counts(item: Resolved, above: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the name of each item with the replicas above 1 of its ancestors and itself, from the top."""
-    counts = (*above, item.item.replicas) if item.item.replicas > 1 else above
+    """Yield the name of each item with the replicas of its numbered ancestors and itself, from the top."""
+    counts = (*above, item.item.replicas) if item.item.numbered else above
     yield item.item.name, counts
     yield from itertools.chain.from_iterable(_counts(child, counts) for child in item.children)
 

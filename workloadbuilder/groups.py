@@ -27,14 +27,14 @@ def groups(root: Resolved, blueprint: Blueprint) -> Iterator[dict[str, Json]]:
 
 
 def several(root: Resolved) -> frozenset[str]:
-    """Return the names of the items with more than one group below each group of the parent."""
-    return frozenset(each.item.name for each in root.walk() if each.item.replicas > 1)
+    """Return the names of the items whose groups have a number below each group of the parent."""
+    return frozenset(each.item.name for each in root.walk() if each.item.numbered)
 
 
 def _groups(item: Resolved, blueprint: Blueprint, above: tuple[int, ...], parent: str) -> Iterator[dict[str, Json]]:
     template, replicas = blueprint.templates[item.item.name], item.item.replicas
     for number in range(replicas):
-        index = (*above, number) if replicas > 1 else above
+        index = (*above, number) if item.item.numbered else above
         name = blueprint.group_name(item.item.name, index)
         yield blueprint.group(template, name, parent)
         for child in item.children:

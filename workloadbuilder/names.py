@@ -5,8 +5,8 @@ group's name consists of its Workload, its template and a hash: in Kubernetes 1.
 names and the owner's uid (k8s.io/component-helpers, ``GenerateWorkloadName`` and ``GeneratePodGroupName``).  Without a uid, for
 example in files, names have no hash.
 
-Kubernetes' scheme has one group for each template.  If a template has several groups, indices follow its name: first those of
-the ancestors whose templates have several groups, then the group's own.
+Kubernetes' scheme has one group for each template.  If a template has several groups, or can have them later, indices follow its name:
+first those of the ancestors of which the same is true, then the group's own.
 
 Labels of pods name PodGroups that are custom resources, whose names are therefore shorter.
 """

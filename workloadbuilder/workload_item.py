@@ -103,8 +103,8 @@ class WorkloadItem:
 
     It becomes a CompositePodGroupTemplate with *children*, else a PodGroupTemplate.  *name* is the template's name, *path* the
     item's path in the user's object.  *replicas* is the number of groups that are created from the template at run time, below
-    each group of the parent's template (LeaderWorkerSet: one for each replica); it may be 0.  *name_path* is the path of the
-    field from which the name is derived, if that is not *path*.
+    each group of the parent's template (LeaderWorkerSet: one for each replica); it may be 0.  If it is *scalable*, that number can change
+    while groups exist.  *name_path* is the path of the field from which the name is derived, if that is not *path*.
     """
 
     name: str
@@ -114,11 +114,17 @@ class WorkloadItem:
     callbacks: tuple[Callback, ...] = ()
     children: tuple[WorkloadItem, ...] = ()
     replicas: int = 1
+    scalable: bool = False
     priority_class_name: str = ""
     priority: int | None = None
     name_path: FieldPath | None = None
     minimum_path: FieldPath | None = WHOLE
     """Field of the user's object with the minimum of a gang: WHOLE if it is in the scheduling blocks, None if no field has it."""
+
+    @property
+    def numbered(self) -> bool:
+        """Return whether the names of the groups have a number, which they keep when there are more or fewer."""
+        return self.scalable or self.replicas > 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ class NotBuiltReason(enum.StrEnum):
     SUSPENDED = "suspended"
     MADE_BY_CONTROLLER = "made-by-controller"
     """Its controller has created a Workload."""
+    NOT_STARTED = "not-started"
+    """Its controller may create its groups, and does that before it starts the object."""
     OTHER_SCHEDULER = "other-scheduler"
     NO_GROUP = "no-group"
     CONFUSED = "confused"
@@ -36,7 +38,15 @@ class BuildResult(enum.StrEnum):
     """The last write had no answer, or an error of the server."""
 
 
-EXPECTED = frozenset({NotBuiltReason.NOT_ASKED, NotBuiltReason.OWNED, NotBuiltReason.SUSPENDED, NotBuiltReason.MADE_BY_CONTROLLER})
+EXPECTED = frozenset(
+    {
+        NotBuiltReason.NOT_ASKED,
+        NotBuiltReason.OWNED,
+        NotBuiltReason.SUSPENDED,
+        NotBuiltReason.MADE_BY_CONTROLLER,
+        NotBuiltReason.NOT_STARTED,
+    }
+)
 """Reasons that are as the user wants it, or as another controller does it."""
 
 

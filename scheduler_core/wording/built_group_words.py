@@ -36,6 +36,7 @@ _REASONS = {
     NotBuiltReason.OWNED: "its pods are in the groups of its controller",
     NotBuiltReason.SUSPENDED: "it is suspended",
     NotBuiltReason.MADE_BY_CONTROLLER: "its controller creates its groups",
+    NotBuiltReason.NOT_STARTED: "its controller has not started it, and may create its groups",
     NotBuiltReason.OTHER_SCHEDULER: "its pods are of another scheduler",
     NotBuiltReason.NO_GROUP: "it has no group",
     NotBuiltReason.CONFUSED: "the pods of different groups have the same labels",

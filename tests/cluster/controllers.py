@@ -12,6 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
@@ -104,38 +105,44 @@ CONTROLLERS = {
         lambda start: [f"--kubeConfig={start.kubeconfig}", *FAST],
         ready="Started workers",
     ),
+    "training": Controller(
+        lambda start: [f"--kubeconfig={start.kubeconfig}", f"--health-probe-bind-address=127.0.0.1:{start.health}", *FAST],
+        ready="Starting workers",
+        needs=(),
+    ),
     "trainer": Controller(lambda start: start.by_configuration("config.trainer.kubeflow.org/v1alpha1", "certManagement")),
 }
 """By name; Trainer and Kueue need the controller of JobSets beside them."""
 
 
 @contextlib.contextmanager
-def running(plane: ControlPlane, *names: str) -> Iterator[None]:
-    """Run the controllers of these *names* on *plane*, in their order, and those of Kubernetes that they need.
+def running(plane: ControlPlane, *names: str, beside: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> Iterator[None]:
+    """Run the controllers of these *names* on *plane*, and those of Kubernetes that they need, and that are *beside* them, with *flags*.
 
     Raises:
         MissingError: one of them was not built.
     """
-    needs = dict.fromkeys(each for name in names for each in CONTROLLERS[name].needs)
-    plane.start_controllers(tuple(needs), FAST)
+    needs = dict.fromkeys((*(each for name in names for each in CONTROLLERS[name].needs), *beside))
+    plane.start_controllers(tuple(needs), (*FAST, *flags))
     with contextlib.ExitStack() as stack:
         stack.callback(plane.controllers.stop)
-        started = {}
-        for name in names:
-            started[name] = start(plane, name)
-            stack.callback(started[name].stop)
+        threads = stack.enter_context(ThreadPoolExecutor(len(names) or 1))
+        list(threads.map(functools.partial(create_kinds, plane), names))
+        started = dict(zip(names, threads.map(functools.partial(start, plane), names), strict=True))
+        for process in started.values():
+            stack.callback(process.stop)
         yield
         ended = [name for name, process in started.items() if not process.running]
         assert not ended, f"the controllers {ended} have ended"
 
 
-def start(plane: ControlPlane, name: str) -> Process:
-    """Create the kinds of a controller on *plane*, start it and register its webhooks; return the process, which ends with the plane.
+def create_kinds(plane: ControlPlane, name: str) -> None:
+    """Create the kinds of a controller on *plane*.
 
     Raises:
-        MissingError: it was not built.
+        MissingError: they were not copied.
     """
-    program, published = go_tools.find(name), go_tools.find_crds() / name
+    published = go_tools.find_crds() / name
     crds = sorted(published.glob("*_*.yaml"))
     for each in crds:
         definition = each.read_text(encoding="utf-8")
@@ -145,6 +152,15 @@ def start(plane: ControlPlane, name: str) -> Process:
     for each in crds:
         group, _, plural = each.stem.partition("_")
         until(functools.partial(_is_served, plane, group, plural))
+
+
+def start(plane: ControlPlane, name: str) -> Process:
+    """Start a controller whose kinds *plane* has, and register its webhooks; return the process, which ends with the plane.
+
+    Raises:
+        MissingError: it was not built.
+    """
+    program, published = go_tools.find(name), go_tools.find_crds() / name
     given = Start(plane.folder / name, plane.write_kubeconfig(name, groups=(MASTERS,)), free_port(), free_port())
     given.certificates.mkdir(parents=True)
     for file, content in zip(("tls.crt", "tls.key"), plane.authority.serving(), strict=True):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kueue_manager", "kustomize", "lws", "mpi", "trainer")
+NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kueue_manager", "kustomize", "lws", "mpi", "trainer", "training")
 _WEBHOOKS = "webhook/manifests.yaml"
 SMALL = ("-ldflags", "-s -w")
 _OF_KUEUE = (
@@ -47,6 +47,10 @@ CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
             "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml",
             f"manifests/base/{_WEBHOOKS}",
         ),
+    ),
+    "github.com/kubeflow/training-operator": (
+        "training",
+        tuple(f"manifests/base/crds/kubeflow.org_{kind}s.yaml" for kind in ("jaxjob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")),
     ),
     "github.com/prometheus-operator/prometheus-operator": (
         "",

@@ -27,6 +27,8 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     "RayJob": ("ray.io/v1", "rayjobs", True),
     "RayService": ("ray.io/v1", "rayservices", True),
     "TrainJob": ("trainer.kubeflow.org/v1alpha1", "trainjobs", True),
+    **{kind: ("kubeflow.org/v1", f"{kind.lower()}s", True) for kind in ("JAXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")},
+    "TrainingRuntime": ("trainer.kubeflow.org/v1alpha1", "trainingruntimes", True),
     "ClusterTrainingRuntime": ("trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", False),
     "Endpoints": ("v1", "endpoints", True),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),

@@ -94,13 +94,13 @@ def known_here(cases, plane):
     return {name: new for name, new in cases.items() if plane.programs.minor() >= 37 or "schedulingGroup" not in new["spec"]}
 
 
-def test_the_pods_of_a_job_join_its_group(plane, api, served, labelled, controllers, custom):
+def test_the_pods_of_a_job_join_its_group(plane, api, served, labelled, controllers):
     api.create(group(labelled))
     until(lambda: state(dry(api, pod(OF_JOB), labelled))[0] == "g")
     api.create(job(labelled))
 
     for each in created_pods(api, labelled):
-        assert ("g", "" if custom else "g", "", [GATE], "default-scheduler") == state(each)
+        assert ("g", "", "", [GATE], "default-scheduler") == state(each)
 
 
 def test_the_pods_of_a_job_wait_for_its_group(plane, api, served, labelled, controllers):
@@ -119,7 +119,7 @@ def test_pods_that_wait_join_the_group_that_comes_later_and_others_are_released(
 
     _patch(api, first, joins([first], [created]))
     never = GroupPlan(why=NotBuilt(NotBuiltReason.NO_GROUP))
-    _patch(api, second, releases([second], objects, lambda _: never, lambda _: False))
+    _patch(api, second, releases([second], objects, lambda _: never, []))
 
     states = [state(api.get("Pod", each["metadata"]["name"], labelled)) for each in (first, second)]
     assert [("g", "", "", [GATE], "default-scheduler"), ("", "", "", [], "default-scheduler")] == states

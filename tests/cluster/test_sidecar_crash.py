@@ -23,13 +23,16 @@ QUIET_SECONDS = 5.0
 """Without a write for so long, there is no other."""
 
 
-def moments(points: range) -> pytest.MarkDecorator:
+def moments(points: range, step: int = 0) -> pytest.MarkDecorator:
     """Run a test, with the arguments ``point`` and ``lose``, for each write at which a sidecar dies.
 
-    `make soak` tries every write, both before it is made and before it is answered; `make test` every second one, in turn in one way.
+    `make soak` tries every write, both before it is made and before it is answered; `make test` every second one, in turn in one way,
+    or with *step* one of so many.
     """
     ways = {False: "before it is made", True: "before it is answered"}
-    chosen = [(point, lose) for point in points for lose in ways if WHOLE or (point % 2 == 1 and lose == (point % 4 == 1))]
+    chosen = [(point, lose) for point in points for lose in ways]
+    if not WHOLE:
+        chosen = chosen[::step] if step else [(point, lose) for point, lose in chosen if point % 2 == 1 and lose == (point % 4 == 1)]
     return pytest.mark.parametrize(("point", "lose"), [pytest.param(point, lose, id=f"{ways[lose]}-{point}") for point, lose in chosen])
 
 

@@ -67,7 +67,7 @@ def custom(*groups):
 EMPTY = custom()
 
 
-DEFAULT = Joining(PlacedBy.GATE, "muster")
+DEFAULT, BY_OTHERS = Joining(PlacedBy.GATE, "muster"), Joining(PlacedBy.NONE, "muster")
 
 
 def joined(new, lookup=EMPTY, joining=DEFAULT, **changes):
@@ -140,9 +140,16 @@ def test_only_the_creation_of_pods_is_answered_with_a_patch(changes):
     assert () == verdict.join(request(pod(OF_JOB), namespace="a", **changes), EMPTY, DEFAULT).patch
 
 
-def test_a_pod_gets_the_label_of_its_group_and_the_field_if_the_group_is_of_a_built_in_kind():
-    assert ("g", "", "", [GATE], "") == state(joined(pod(OF_JOB), custom(group("g"))))
-    assert ("g", "g", "", [GATE], "") == state(joined(pod(OF_JOB), CachedLookup([cache(SCHEDULING, group("g")), cache(CUSTOM)])))
+@pytest.mark.parametrize(
+    ("by", "field", "gates", "scheduler"),
+    [(PlacedBy.GATE, "", [GATE], ""), (PlacedBy.SCHEDULER, "g", [], "muster"), (PlacedBy.NONE, "g", [], "")],
+)
+def test_a_pod_gets_the_label_of_its_group_and_the_field_if_no_gate_holds_it(by, field, gates, scheduler):
+    """kube-scheduler would count only the pods with the field; those that come before their group have none."""
+    built_in = CachedLookup([cache(SCHEDULING, group("g")), cache(CUSTOM)])
+
+    assert ("g", field, "", gates, scheduler) == state(joined(pod(OF_JOB), built_in, Joining(by, "muster")))
+    assert ("g", "", "", gates, scheduler) == state(joined(pod(OF_JOB), custom(group("g")), Joining(by, "muster")))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +161,9 @@ def test_a_pod_gets_the_label_of_its_group_and_the_field_if_the_group_is_of_a_bu
     ],
 )
 def test_groups_of_built_in_kinds_come_first(built_in, custom_ones, want):
-    assert want == state(joined(pod(OF_JOB), CachedLookup([cache(SCHEDULING, *built_in), cache(CUSTOM, *custom_ones)])))[:2]
+    lookup = CachedLookup([cache(SCHEDULING, *built_in), cache(CUSTOM, *custom_ones)])
+
+    assert want == state(joined(pod(OF_JOB), lookup, BY_OTHERS))[:2]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +282,7 @@ def test_each_planned_pod_joins_its_planned_group_among_those_of_all(manifest, d
     assert groups
     for each in (each for each in pods if each["kind"] == "Pod"):
         new = _as_created(each)
-        found = joined(new, lookup)
+        found = joined(new, lookup, BY_OTHERS)
 
         assert group_in(each) == group_in(found), each["metadata"]
         assert (api_group == SCHEDULING and bool(group_in(each))) is ("schedulingGroup" in found["spec"])

@@ -1,4 +1,4 @@
-"""Pods join their group: label and field that name it, and the gate until it is placed.  Pure.
+"""Pods join their group: label or field that name it, and the gate until it is placed.  Pure.
 
 For pods of controllers that name no group.  The group is found by the labels of its members among watched PodGroups.  A pod whose group
 is not known waits with a label and a gate, which the builder of groups replaces by the group.
@@ -73,6 +73,8 @@ def _spec(spec: Any, group: tuple[str, str] | None, joining: Joining) -> dict[st
         after["schedulingGates"] = gates
     else:
         after.pop("schedulingGates", None)
-    if group is not None and group[0] == SCHEDULING:
+    # A pod that came before its group never gets the field, and kube-scheduler would wait for it in vain among those with the field.  What
+    # the gate holds is placed by the sidecar, which reads the label of all of them.
+    if group is not None and group[0] == SCHEDULING and joining.by is not PlacedBy.GATE:
         after["schedulingGroup"] = {"podGroupName": group[1]}
     return after

@@ -68,7 +68,7 @@ def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str,
     replicas = item.item.replicas
     for number in range(replicas):
         own_positions = (*positions, number)
-        own_index = (*index, number) if replicas > 1 else index
+        own_index = (*index, number) if item.item.numbered else index
         name = naming.group_name(item.item.name, own_index, composite=item.composite)
         if not item.children:
             yield Instance(item.item.name, own_positions, name, parent)

@@ -99,10 +99,14 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Steps:
-    """Writes of one pass, in order, and the objects that stay as they are, or are not created, while pods of old groups exist."""
+    """Writes of one pass, in order, and the objects that stay as they are, or are not created, while pods of old groups exist.
+
+    *surplus* are those that are not wanted, and stay for that time too.
+    """
 
     writes: tuple[Step, ...] = ()
     outdated: tuple[Name, ...] = ()
+    surplus: tuple[Name, ...] = ()
 
 
 def steps(
@@ -131,11 +135,12 @@ def steps(
     if any(kind == "Workload" for kind, _ in outdated):
         outdated += [*(each.name for each in writes if each.kind is StepKind.CREATE), *deleted]
         writes, deleted = [each for each in writes if each.kind is StepKind.PATCH], []
-    surplus = there.keys() - {_name(each) for each in wanted}
-    deleted += [name for name in surplus if name not in used() and not _ends(there[name])]
+    surplus = sorted(name for name in there.keys() - {_name(each) for each in wanted} if not _ends(there[name]))
+    kept = [name for name in surplus if name in used()]
+    deleted += [name for name in surplus if name not in kept]
     # From the leaves up: a group is not deleted before those that name it.
     deleted.sort(key=lambda name: (-TREE_KINDS.index(name[0]), name[1]))
-    return Steps((*writes, *(Step(StepKind.DELETE, name) for name in deleted)), tuple(outdated))
+    return Steps((*writes, *(Step(StepKind.DELETE, name) for name in deleted)), tuple(outdated), tuple(kept))
 
 
 def _patch(old: Mapping[str, Json], new: Mapping[str, Json], kubernetes: int) -> dict[str, Json] | None:

@@ -36,7 +36,7 @@ def planner(inputs: CompileInputs) -> Compile:
         objects.set_all(each, inputs.known.list_kind(*each))
 
     def compile_one(manifest: Any, known: Known, options: CompileOptions) -> Compiled | None:
-        target = Target(served_versions.named(options.api, options.version), known.kubernetes, _SCHEDULERS, options.distinct)
+        target = Target(served_versions.named(options.api, options.version), known.kubernetes, _SCHEDULERS, distinct=options.distinct)
         described = compile_object(manifest, known, dataclasses.replace(options, groups=True, pods=True, grouped=True))
         if described is None:
             return None

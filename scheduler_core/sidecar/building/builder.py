@@ -19,6 +19,7 @@ from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.causes.built_groups import (
     EXPECTED,
@@ -46,6 +47,10 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 IDLE_SECONDS = 1.0
 PUBLISH_SECONDS = 1.0
 """Minimum interval between updates of metrics."""
+USED_RETRY = 10.0
+"""Time in seconds after which groups that are to go are looked at again, while they have pods."""
+TELL_AGAIN = 1800.0
+"""Time in seconds after which an event is repeated while its cause lasts: API servers keep events for an hour."""
 _PODS, _NAMESPACES = ("", POD), ("", "Namespace")
 Log = Callable[[str, str, Mapping[str, Any]], None]
 _DECODE = msgspec.json.Decoder().decode
@@ -84,7 +89,8 @@ class GroupBuilder:
         self._seen: dict[str, float] = {}
         """Time at which each waiting pod was first found without a group, by uid."""
         self._failures: dict[Key, int] = {}
-        self._told: dict[Key, GroupsCause] = {}
+        self._told: dict[Key, tuple[GroupsCause, float]] = {}
+        """The last cause of an event about each object, and its time."""
         self._stopped = False
         self._watchers = dict(self._all_watchers())
 
@@ -250,7 +256,8 @@ class GroupBuilder:
         for each in served_versions.resources("PodGroup"):
             versions = [self.api_version((each.group, level)) for level in TREE_KINDS]
             if all(versions):
-                return Target(versions[0], self._kubernetes, self._schedulers)
+                with_built_in = bool(self.api_version((SCHEDULING, "Workload")))
+                return Target(versions[0], self._kubernetes, self._schedulers, with_built_in=with_built_in)
         return None
 
     def _reconcile(self, key: Key) -> None:
@@ -273,6 +280,9 @@ class GroupBuilder:
         uids = {(str(each["kind"]), name_of(each)[1]): uid_of(each) for each in there}
         for step in result.writes:
             self._writer.carry_out(namespace, step, target, uids.get(step.name, ""))
+        if result.outdated or result.surplus:
+            # No watch tells when their pods are gone.
+            self._retry(key, USED_RETRY)
         self._report(key, manifest, found, result, target)
 
     def _report(self, key: Key, manifest: Json, found: GroupPlan, result: Steps, target: Target) -> None:
@@ -284,6 +294,7 @@ class GroupBuilder:
                 self.results.set(key, found.why.why, found.why)
             if found.why.why not in EXPECTED:
                 self._tell(key, manifest, found.why)
+                self._retry(key, TELL_AGAIN)
         elif result.outdated:
             outdated = tuple(ObjectName(kind, key[1][0], name) for kind, name in result.outdated)
             self.results.set(key, BuildResult.OUTDATED, GroupsOutdated(outdated))
@@ -294,8 +305,9 @@ class GroupBuilder:
                 self._tell(key, manifest, GroupsCreated(len(found.wanted) - 1, target.group))
 
     def _tell(self, key: Key, manifest: Json, cause: GroupsCause) -> None:
-        if self._told.get(key) != cause:
-            self._told[key] = cause
+        before, when = self._told.get(key, (None, 0.0))
+        if before != cause or time.monotonic() - when >= TELL_AGAIN:
+            self._told[key] = cause, time.monotonic()
             self._writer.record_event(manifest, built_group_words.event(cause))
 
     def _join(self, namespace: str) -> None:
@@ -305,11 +317,8 @@ class GroupBuilder:
             return
         groups = self.objects.list_kind((target.group, "PodGroup"), namespace)
         joining = waiting_pods.joins(waiting, groups)
-        names = {name_of(each)[1] for each in groups}
         late = [each for each in waiting if name_of(each)[1] not in joining and self._waits_long(each)]
-        patches = joining | waiting_pods.releases(
-            late, self.objects, lambda each: plan_groups(each, self.objects, target), names.__contains__
-        )
+        patches = joining | waiting_pods.releases(late, self.objects, lambda each: plan_groups(each, self.objects, target), groups)
         for pod in waiting:
             if (patch := patches.get(name_of(pod)[1])) is not None:
                 try:

@@ -32,12 +32,14 @@ class Target:
     """API version of Workloads that is created, minor version of Kubernetes, and the names of schedulers whose pods can have groups.
 
     *distinct*: objects without a uid get names that those of no other object have.
+    *with_built_in*: the server has the built-in kinds, so that the Job controller may create groups.
     """
 
     api_version: str
     kubernetes: int
     schedulers: frozenset[str] = frozenset({"", DEFAULT_SCHEDULER})
     distinct: bool = False
+    with_built_in: bool = False
 
     @property
     def group(self) -> str:
@@ -47,7 +49,7 @@ class Target:
 
 def plan_groups(manifest: Json, objects: Objects, target: Target) -> GroupPlan:
     """Return what should exist for *manifest*, which *objects* surround."""
-    if (excluded := _excluded(manifest, objects)) is not None:
+    if (excluded := _excluded(manifest, objects, target)) is not None:
         return GroupPlan(why=NotBuilt(excluded))
     return plan_described(manifest, objects, target)
 
@@ -63,7 +65,7 @@ def plan_described(manifest: Json, objects: Objects, target: Target) -> GroupPla
     return GroupPlan(found.objects if why is None else (), why, found.compiled)
 
 
-def _excluded(manifest: Json, objects: Objects) -> NotBuiltReason | None:
+def _excluded(manifest: Json, objects: Objects, target: Target) -> NotBuiltReason | None:
     """Return why groups are not for this program to create; None if they are."""
     namespace = objects.get(("", "Namespace"), ("", name_of(manifest)[0]))
     if is_deleted(manifest) or not built_kinds.is_asked_for(manifest, namespace):
@@ -71,7 +73,19 @@ def _excluded(manifest: Json, objects: Objects) -> NotBuiltReason | None:
     if built_kinds.has_built_owner(manifest):
         return NotBuiltReason.OWNED
     workloads = (each for each in objects.owned_by(uid_of(manifest)) if each["kind"] == "Workload")
-    return None if all(map(is_ours, workloads)) else NotBuiltReason.MADE_BY_CONTROLLER
+    if not all(map(is_ours, workloads)):
+        return NotBuiltReason.MADE_BY_CONTROLLER
+    return NotBuiltReason.NOT_STARTED if target.with_built_in and _is_new_job(manifest) else None
+
+
+def _is_new_job(manifest: Json) -> bool:
+    """Return whether an object is a Job that its controller has not started, and whose groups this controller creates if its gate is on.
+
+    Source: pkg/controller/job, ``syncJob``, ``getManagementMode``; the gate is WorkloadWithJob.
+    """
+    is_job = (group_of(str(manifest.get("apiVersion"))), manifest.get("kind")) == ("batch", "Job")
+    is_new = is_job and built_kinds.controller_of(manifest) is None and section(manifest, "status").get("startTime") is None
+    return is_new and section(manifest, "spec").get("suspend") is not True
 
 
 def _why(found: Desired) -> NotBuilt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.decode import section
@@ -26,9 +26,8 @@ _LWS = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
 def joins(pods: Iterable[Json], groups: Iterable[Json]) -> dict[str, dict[str, Any]]:
     """Return the merge patch of each of *pods*, by name, for which exactly one of *groups* is found; all are of one namespace."""
     index = MemberIndex()
-    for each in groups:
-        if not is_deleted(each):
-            index.add(name_of(each)[1], members_in(each))
+    for each in _staying(groups):
+        index.add(name_of(each)[1], members_in(each))
     patches = {}
     for pod in pods:
         if not group_in(pod) and (group := index.group_of(section(pod, "metadata", "labels"))):
@@ -37,24 +36,28 @@ def joins(pods: Iterable[Json], groups: Iterable[Json]) -> dict[str, dict[str, A
 
 
 def releases(
-    pods: Iterable[Json], objects: Objects, plan_of: Callable[[Json], GroupPlan], exists: Callable[[str], bool]
+    pods: Iterable[Json], objects: Objects, plan_of: Callable[[Json], GroupPlan], groups: Iterable[Json]
 ) -> dict[str, dict[str, Any]]:
     """Return the merge patch of each of *pods*, by name, that need not wait for a group; they are placed without one.
 
     The pods are those of one namespace that have waited for RELEASE_SECONDS, and for which ``joins`` has no patch.  A pod need not wait if
-    its object never gets groups, or if all PodGroups of its object exist, by *exists*, and none is its own, such as the pod that submits a
-    RayJob.  Unknown objects are waited for.
+    its object never gets groups, or if all PodGroups of its object are among *groups* and none is its own, such as the pod that submits a
+    RayJob.  Unknown objects are waited for, and groups that are created again when the old ones are gone.
     """
-    patches = {}
+    patches, there = {}, {name_of(each)[1] for each in _staying(groups)}
     for pod in pods:
         root = root_of(pod, objects)
         if root is None or group_in(pod):
             continue
         found = plan_of(root)
-        groups = [str(each["metadata"]["name"]) for each in found.wanted if each["kind"] == "PodGroup"]
-        if (found.why is not None and found.why.why in _RELEASED) or (groups and all(map(exists, groups))):
+        wanted = {str(each["metadata"]["name"]) for each in found.wanted if each["kind"] == "PodGroup"}
+        if (found.why is not None and found.why.why in _RELEASED) or (wanted and wanted <= there):
             patches[name_of(pod)[1]] = _without_gates(pod, frozenset({WAITING, PLACEMENT_GATE}), {WAITING: None})
     return patches
+
+
+def _staying(groups: Iterable[Json]) -> Iterator[Json]:
+    return (each for each in groups if not is_deleted(each))
 
 
 def root_of(pod: Json, objects: Objects) -> Json | None:

@@ -170,6 +170,21 @@ def test_what_is_being_deleted_is_waited_for():
     assert () == steps(objects[:1], there[:2], lambda _: False, 37).writes
 
 
+def test_a_group_that_is_too_many_stays_while_it_has_pods():
+    one, two = (wanted(LWS.replace("replicas: 2", f"replicas: {count}")).objects for count in (1, 2))
+    server = Server()
+    server.settle(two)
+    server.pods = {name for kind, name in server.objects if "-leader-1-" in name}
+
+    found = steps(one, server.objects.values(), server.pods.__contains__, 37)
+
+    assert ["CompositePodGroup", "PodGroup"] == [kind for kind, _ in found.surplus]
+    assert [StepKind.DELETE] == [each.kind for each in found.writes], "the group of the workers"
+    server.pods = set()
+    server.settle(one)
+    assert spec_of(one) == spec_of(server.objects.values())
+
+
 def test_groups_that_are_too_many_go_from_the_leaves_up():
     found = steps((), wanted(JOBSET).objects, lambda _: False, 37)
 

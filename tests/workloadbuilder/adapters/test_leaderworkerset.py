@@ -61,8 +61,8 @@ def test_without_replicas_there_are_no_groups():
     assert [] == names(sound(lws().replace("replicas: 2", "replicas: 0"), groups=True, pods=True), "PodGroup")
 
 
-def test_one_replica_needs_no_number():
-    assert ["serve-replica"] == names(sound(lws().replace("  replicas: 2\n", ""), groups=True), "CompositePodGroup")
+def test_the_first_replica_keeps_its_name_when_others_come():
+    assert ["serve-replica-0"] == names(sound(lws().replace("  replicas: 2\n", ""), groups=True), "CompositePodGroup")
 
 
 def test_pods_are_named_and_labelled_as_the_controller_does():

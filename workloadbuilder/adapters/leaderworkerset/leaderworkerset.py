@@ -56,6 +56,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
         children=tuple(_leaf(part, priority, basic=_is_basic(intent) or (leader_first and len(part.pods) > 1)) for part in parts),
         replicas=shape.replicas,
+        scalable=True,
         priority_class_name=priority,
     )
     exclusive = _ANNOTATIONS / Key(LWS_EXCLUSIVE)

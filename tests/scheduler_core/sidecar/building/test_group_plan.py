@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import yaml
 
@@ -74,6 +76,22 @@ def test_a_job_of_a_jobset_has_the_groups_of_the_jobset():
 
     assert plan(MANIFESTS[0], ownerReferences=[owner]) is NotBuiltReason.OWNED
     assert plan(MANIFESTS[0], ownerReferences=[{**owner, "apiVersion": "batch/v1", "kind": "CronJob"}]) is None
+
+
+def test_a_job_is_left_to_its_controller_until_that_has_started_it():
+    """With the gate on, the controller has created the groups of a Job by then."""
+    native = dataclasses.replace(TARGET, with_built_in=True)
+    new, owned = manifest(MANIFESTS[0]), {"apiVersion": "batch/v1", "kind": "CronJob", "name": "train", "uid": "u", "controller": True}
+    started, suspended = {**new, "status": {"startTime": "2026-01-01T00:00:00Z"}}, {**new, "spec": {**new["spec"], "suspend": True}}
+
+    def why(each, target=native):
+        result = plan_groups(each, surroundings(), target)
+        return result.why and result.why.why
+
+    assert (NotBuiltReason.NOT_STARTED, None, NotBuiltReason.SUSPENDED) == (why(new), why(started), why(suspended))
+    assert why(manifest(MANIFESTS[0], ownerReferences=[owned])) is None, "the controller creates none for a Job with a controller"
+    assert why(manifest(JOBSET)) is None
+    assert why(new, TARGET) is None
 
 
 def test_a_workload_that_another_program_has_created_is_left_alone():

@@ -95,9 +95,9 @@ def test_the_object_that_decides_is_the_topmost_one(waiting, objects, want):
     assert want == (found and found["kind"])
 
 
-def released(found, exists=lambda _: True, waiting=None):
+def released(found, *groups, waiting=None):
     plans = []
-    patches = releases([waiting or pod("p")], watched(owned(*JOB)), lambda root: plans.append(root) or found, exists)
+    patches = releases([waiting or pod("p")], watched(owned(*JOB)), lambda root: plans.append(root) or found, groups)
     assert ["train"] == [each["metadata"]["name"] for each in plans]
     return patches
 
@@ -110,8 +110,10 @@ def test_a_pod_is_released_if_its_object_never_gets_groups(why):
 
 
 def test_a_pod_is_released_if_all_groups_of_its_object_exist_and_none_is_its_own():
-    plan = GroupPlan(({"kind": "Workload", "metadata": {"name": "w"}}, group("x", "x"), group("y", "y")))
+    x, y = group("x", "x"), group("y", "y")
+    plan = GroupPlan(({"kind": "Workload", "metadata": {"name": "w"}}, x, y))
     foreign = pod("p", gates=["example.com/quota", *GATES])
 
-    assert {"p": patch(["example.com/quota"], **{WAITING: None})} == released(plan, waiting=foreign)
-    assert {} == released(plan, {"x"}.__contains__)
+    assert {"p": patch(["example.com/quota"], **{WAITING: None})} == released(plan, x, y, waiting=foreign)
+    assert {} == released(plan, x)
+    assert {} == released(plan, x, group("y", "y", deletionTimestamp="2026-01-01T00:00:00Z"))
