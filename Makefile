@@ -2,7 +2,7 @@
 # make test    run all checks and tests
 # make lint    run only the checks: style, format, types
 # make bench   measure every figure of docs/benchmarks.md on this machine
-# make bench-cluster     compare the sidecar with kube-scheduler on a real API server: fifteen minutes
+# make bench-cluster     compare the sidecar with kube-scheduler on a real API server: eighteen minutes
 # make soak              run every random test with all its examples (`make test` runs a sample); then create and delete groups on a
 #                        real API server for ten minutes: the sidecar's memory must not grow, and no object must be left behind
 # make docs    write the generated pages: the page of rules and docs/reference

@@ -1,4 +1,4 @@
-"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|decisions|latency|intake|memory|joining …]``."""
+"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|decisions|latency|intake|memory|joining|building …]``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import signal
 import sys
 import time
 
-from benchmarks.cluster import decisions, intake, joining, latency, memory, objects, rates
+from benchmarks.cluster import building, decisions, intake, joining, latency, memory, objects, rates
 from benchmarks.cluster.rates import Case, Testbed
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import MissingError
 
-TABLES = ("rates", "decisions", "latency", "intake", "memory", "joining")
+TABLES = ("rates", "decisions", "latency", "intake", "memory", "joining", "building")
 
 
 def main() -> None:
@@ -53,6 +53,8 @@ def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool
         memory.table(testbed, nodes, 1_000 if quick else 50_000)
     if "joining" in names:
         joining.table(testbed, 20 if quick else 2_000, 3 if quick else 21)
+    if "building" in names:
+        building.table(testbed, 50 if quick else 1_000, 1 if quick else 5)
 
 
 def _cases(*, quick: bool) -> list[Case]:
