@@ -16,7 +16,7 @@ from tests.cluster.conftest import new_namespace
 from tests.cluster.kubelet import pod
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30")
+pytestmark = pytest.mark.custom_resources("1.30", sampled="custom")
 SECONDS = 0.2
 STARTED = {"startTime": "2026-01-01T00:00:00Z"}
 SCHEDULERS = frozenset({"", "default-scheduler"})
