@@ -35,7 +35,9 @@ def objects() -> tuple[dict[str, Any], ...]:
             continue
     cases = json.loads((TREE / "tests/cases/admission.json").read_text())
     found += [case[key] for case in cases for key in ("object", "oldObject") if case.get(key)]
-    kept = [each for each in found if isinstance(each, dict) and isinstance(each.get("kind"), str) and isinstance(each.get("apiVersion"), str)]
+    kept = [
+        each for each in found if isinstance(each, dict) and isinstance(each.get("kind"), str) and isinstance(each.get("apiVersion"), str)
+    ]
     return tuple(json.loads(json.dumps(each, default=str)) for each in kept)
 
 

@@ -218,9 +218,9 @@ class _Clients:
         line.close()
 
 
-def run(seed: int, count: int = EXAMPLES) -> Round:
-    """Start a server and ask *count* questions by several connections at once."""
-    with tempfile.TemporaryDirectory(prefix="muster-fuzz-") as folder, running(Path(folder)) as server:
+def run(seed: int, count: int = EXAMPLES, before: str = "") -> Round:
+    """Start a server, in a process that runs the code *before* first, and ask *count* questions by several connections at once."""
+    with tempfile.TemporaryDirectory(prefix="muster-fuzz-") as folder, running(Path(folder), before=before) as server:
         tried, failures = 0, []
         parts = (count // 10, count - count // 10)
         grown = 0
