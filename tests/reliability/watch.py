@@ -189,7 +189,7 @@ def follow(api: Api, liar: Liar, make: Callable[[Cache, str], StoreSink] = Store
     for kind in KINDS:
         liar.begin(kind)
         watcher = Watcher(api, lambda: "/api/v1/things", make(store, kind), silence=SILENCE, name=kind)
-        watcher._stopped = liar.stopped  # type: ignore[assignment]  # noqa: SLF001 - its waits are recorded
+        watcher._stopped = liar.stopped  # type: ignore[assignment]
         watcher.run()
         if liar.requests > MOST_REQUESTS:
             raise DoesNotHoldError(f"{kind}: not complete after {MOST_REQUESTS} requests; lies: {liar.seen}")
@@ -200,7 +200,7 @@ def compare(liar: Liar, store: Cache) -> None:
     """Compare a store with the truth.  Raises DoesNotHoldError."""
     wanted, got = told(load([raw(each) for each in liar.server.objects.values()])), told(store.snapshot())
     if different := [key for key in wanted if wanted[key] != got[key]]:
-        raise DoesNotHoldError(f"{different[0]}: {got[different[0]]} instead of {wanted[different[0]]}; lies: {liar.seen}")
+        raise DoesNotHoldError(f"lies: {liar.seen}; {different[0]}: {got[different[0]]} instead of {wanted[different[0]]}")
 
 
 _MEMORY = Memory()
@@ -209,7 +209,7 @@ _MEMORY = Memory()
 def run(seed: int, count: int = EXAMPLES, make: Callable[[Cache, str], StoreSink] = StoreSink) -> Round:
     """Follow *count* servers, one after the other."""
     liars: list[Liar] = []
-    with serving(lambda *request: liars[-1].answer(*request)) as (fake, api):
+    with serving(lambda *request: liars[-1].answer(*request)) as (fake, api):  # noqa: PLW0108 - there is another liar for each example
         # The watcher closes connections that stall.
         fake.handle_error = lambda *_: None
 
