@@ -114,3 +114,11 @@ def test_numbers_in_texts_with_thousands_of_digits(mine, statuses):
     text = json.dumps(mine).encode()
     assert run("fit", [text, CLUSTER])[0] in statuses
     assert CliRunner().invoke(main, ["lint", "path.json"]).exit_code in {0, 1}
+
+
+def test_many_unread_objects_leave_a_line_for_the_reason(folder):
+    odd = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": {"a": "b"}, "namespace": f"n{number}"}} for number in range(20)]
+    (folder / "mine.json").write_text("\n".join(json.dumps(each) for each in [pod("p", cpu="99"), *odd]))
+    (folder / "nodes.json").write_text("\n".join(json.dumps(each) for each in NODES))
+    result = CliRunner().invoke(main, ["fit", "mine.json", "--objects", "nodes.json"])
+    assert (2, "✗ does not fit: Pod p") == (result.exit_code, result.output.partition(";")[0])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
+import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from click.testing import CliRunner, Result
@@ -24,9 +27,27 @@ SECONDS = 20.0
 STATUSES = {"fit": frozenset({0, 1, 2})}
 """Documented statuses; of all other commands 0 to 3."""
 FOLDER = Path(os.environ.get("TMPDIR", tempfile.gettempdir()))
-TREE = corpus.TREE
+CASES = corpus.TREE / "tests/cases/fit"
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "lint": (
+        *("", "--profile upstream", "--kubernetes 1.38", "--statistics", "--fix --diff --unsafe-fixes", "--format json", "--format sarif"),
+        *("--format github", "--format gitlab", "--format junit", "--format markdown"),
+    ),
+    "compile": (
+        *("", "--groups", "--pods", "--delegated", "--build", "--explain", "--format json", "--api scheduling.muster.dev"),
+        *("--version v1alpha3", "--kubernetes 1.38"),
+    ),
+    "migrate": ("", "--diff", "--to v1alpha3", "--to scheduling.muster.dev", "--format json", "--in-place"),
+    "fit": (
+        *("", "--all -v", "--gang", "--gang --topology topology.kubernetes.io/zone", "--strategy greedy", "--scale", "--format json"),
+        *("--format html", "--kubernetes 1.38", f"{CASES / 'job.yaml'} --objects"),
+    ),
+}
+"""Options of a command, of which each call has one; the last of fit makes the documents a part of the cluster."""
+JSON_FORMATS = frozenset({"--format json", "--format sarif", "--format gitlab"})
 
-Command = Callable[[Path], Sequence[str]]
+Command = Callable[[Path, Sequence[str]], Sequence[str]]
+"""Return the arguments for the files in a folder, with options."""
 
 
 def documents(seed: int, count: int) -> Iterator[bytes]:
@@ -68,7 +89,7 @@ def campaign(name: str, command: Command, goal: int, examples: int, batch: int =
     def run(seed: int, count: int = examples) -> Round:
         with tempfile.TemporaryDirectory(prefix="muster-fuzz-", dir=FOLDER) as folder:
             check = functools.partial(_check, command, Path(folder))
-            done = attempt(_batches(documents(seed, count), batch), check, SECONDS, memory)
+            done = attempt(_calls(name, seed, count, batch), check, SECONDS, memory)
         return Round(count, done.failures)
 
     return Campaign(
@@ -80,35 +101,48 @@ def campaign(name: str, command: Command, goal: int, examples: int, batch: int =
     )
 
 
-def _batches(given: Iterator[bytes], size: int) -> Iterator[tuple[bytes, ...]]:
-    while batch := tuple(each for each, _ in zip(given, range(size), strict=False)):
-        yield batch
+class Call(NamedTuple):
+    """Call of a command with options on documents."""
+
+    options: str
+    contents: tuple[bytes, ...]
 
 
-def _check(command: Command, folder: Path, batch: Sequence[bytes]) -> None:
+def _calls(name: str, seed: int, count: int, size: int) -> Iterator[Call]:
+    """Yield calls with *size* documents each, and *count* documents in all."""
+    chance, given = random.Random(seed), documents(seed, count)
+    while batch := tuple(itertools.islice(given, size)):
+        yield Call(chance.choice(OPTIONS[name]), batch)
+
+
+def _check(command: Command, folder: Path, call: Call) -> None:
     """Run the command on a batch; if it fails, on each document alone, so that the failure names one."""
     try:
-        _run(command, folder, batch)
+        _run(command, folder, call)
     except Exception:
-        for each in batch if len(batch) > 1 else ():
-            _alone(command, folder, each)
+        for each in call.contents if len(call.contents) > 1 else ():
+            _alone(command, folder, call._replace(contents=(each,)))
         raise
 
 
-def _alone(command: Command, folder: Path, content: bytes) -> None:
+def _alone(command: Command, folder: Path, call: Call) -> None:
     try:
-        _run(command, folder, (content,))
+        _run(command, folder, call)
     except Exception as error:
-        raise DoesNotHoldError(f"{type(error).__name__}: {error}; document: {content!r}") from error
+        raise DoesNotHoldError(f"{type(error).__name__}: {error}; {call}") from error
 
 
-def _run(command: Command, folder: Path, batch: Sequence[bytes]) -> None:
+def _run(command: Command, folder: Path, call: Call) -> None:
     for old in folder.iterdir():
         old.unlink()
-    for number, content in enumerate(batch):
+    for number, content in enumerate(call.contents):
         name = "json" if content.lstrip()[:1] in (b"{", b"[") else "yaml"
         (folder / f"{number:04}.{name}").write_bytes(content)
-    invoke(command(folder))
+    arguments = command(folder, call.options.split())
+    result = invoke(arguments)
+    # The report of migrate is on standard error.
+    if arguments[0] != "migrate" and call.options in JSON_FORMATS and result.stdout.strip():
+        json.loads(result.stdout)
 
 
 def _paths(folder: Path) -> list[str]:
@@ -116,8 +150,8 @@ def _paths(folder: Path) -> list[str]:
 
 
 CAMPAIGNS = (
-    campaign("lint", lambda folder: ["lint", "--no-config", "--jobs", "1", str(folder)], 1_000_000, 4_000, batch=40),
-    campaign("compile", lambda folder: ["compile", *_paths(folder)], 100_000, 1_000),
-    campaign("migrate", lambda folder: ["migrate", *_paths(folder)], 100_000, 1_000),
-    campaign("fit", lambda folder: ["fit", *_paths(folder), "--objects", str(TREE / "tests/cases/fit/cluster.yaml")], 20_000, 250),
+    campaign("lint", lambda folder, options: ["lint", "--no-config", "--jobs", "1", *options, str(folder)], 1_000_000, 4_000, batch=40),
+    campaign("compile", lambda folder, options: ["compile", *options, *_paths(folder)], 100_000, 1_000),
+    campaign("migrate", lambda folder, options: ["migrate", *options, *_paths(folder)], 100_000, 1_000),
+    campaign("fit", lambda folder, options: ["fit", "--objects", str(CASES / "cluster.yaml"), *options, *_paths(folder)], 20_000, 250),
 )

@@ -72,8 +72,12 @@ def test_an_error_that_is_not_documented_is_a_failure(monkeypatch):
     assert "ZeroDivisionError" in expressions.run(1, 20).failures[0]
 
 
-def test_a_round_ends_although_an_example_does_not():
-    done = fuzzing.attempt([0.0, 60.0, 0.0], time.sleep, 0.05)
+@pytest.mark.parametrize(
+    "endless",
+    [pytest.param(lambda: time.sleep(60), id="waits"), pytest.param(lambda: [each for each in iter(int, 1) if each], id="computes")],
+)
+def test_a_round_ends_although_an_example_does_not(endless):
+    done = fuzzing.attempt([int, endless, int], lambda each: each(), 0.05)
     assert (3, 1) == (done.tried, len(done.failures))
     assert "not ended within 0.05 s" in done.failures[0]
 

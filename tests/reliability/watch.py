@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ LIES, MOST_REQUESTS = 6, 40
 """Answers of each kind that can be lies, and requests after them within which the store must be complete."""
 KINDS = ("Node", "PodGroup", "Pod")
 FUTURE = 10**6
+STALLED = b"stalled"
 NONSENSE = (
     *(b"<html>\n", b"\xff\xfe\n", b"\n", b"null\n", b"[]\n", b"{}\n", b'{"type":"ADDED"}\n', b'{"type":"ADDED","object":null}\n', b'"' * 99 + b"\n"),
     *(b'{"type":"OTHER","object":{}}\n', b'{"type":"MODIFIED","object":{"metadata":[]}}\n', b'{"type":1,"object":{}}\n', b"[" * 5000 + b"\n"),
@@ -46,6 +48,7 @@ class Liar:
         self.chance = random.Random(seed)
         self.server, self.kind = Server(), KINDS[0]
         self.lies, self.requests = 0, 0
+        self._lock = threading.Lock()
         self.stopped = Stopped()
         self.seen: list[str] = []
         """Names of the lies that were told."""
@@ -79,7 +82,18 @@ class Liar:
 
     def answer(self, _: str, path: str, __: bytes) -> Answer:
         """Answer a list or a watch."""
-        query = {key: values[0] for key, values in parse_qs(urlsplit(path).query).items()}
+        with self._lock:
+            code, headers, content = self._answered(*urlsplit(path)[2:4])
+        if content is STALLED:
+            time.sleep(2 * SILENCE)
+            content = b""
+        return code, headers, content
+
+    def _answered(self, path: str, query_string: str) -> Answer:
+        if self.stopped.is_set() or not path.endswith(self.kind):
+            # The client gave up this request, and has made others since.
+            return failed(500)
+        query = {key: values[0] for key, values in parse_qs(query_string).items()}
         self.requests += 1
         if self.requests > MOST_REQUESTS:
             self.stopped.set()
@@ -149,14 +163,10 @@ class Liar:
             "old bookmark": lambda: watched(*lines, self._bookmark(self.chance.randint(0, version))),
             "bookmark of the future": lambda: watched(*some, self._bookmark(self.server.version + FUTURE)),
             "error": lambda: self.chance.choice((error_event, failed))(self.chance.choice((410, 429, 500, 504, 403, 404))),
-            "stall": self._stall,
+            "stall": lambda: (200, {}, STALLED),
             "nothing": watched,
         }
         return self._told(lies)
-
-    def _stall(self) -> Answer:
-        time.sleep(2 * SILENCE)
-        return watched()
 
 
 class StoreSink:
@@ -188,7 +198,7 @@ def follow(api: Api, liar: Liar, make: Callable[[Cache, str], StoreSink] = Store
         store.replace(resource, ())
     for kind in KINDS:
         liar.begin(kind)
-        watcher = Watcher(api, lambda: "/api/v1/things", make(store, kind), silence=SILENCE, name=kind)
+        watcher = Watcher(api, f"/api/v1/{kind}".__str__, make(store, kind), silence=SILENCE, name=kind)
         watcher._stopped = liar.stopped  # type: ignore[assignment]
         watcher.run()
         if liar.requests > MOST_REQUESTS:
