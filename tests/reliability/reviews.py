@@ -26,7 +26,7 @@ from webhooks.settings import Settings
 
 EXAMPLES = 10_000
 SECONDS = 2.0
-"""The default of the server's deadline."""
+"""Below the deadline of the server, 2.5 s."""
 WRONG_PATHS = ("//validate", "/validate/", "/mutate//deny", "/", "/%00", "/validate/other", "/join/warn", "/healthz")
 WSGI = Callable[..., Any]
 
