@@ -40,15 +40,16 @@ def limit(seconds: float) -> Iterator[None]:
         raise TooLongError(f"not ended within {seconds:g} s")
 
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, 10 * seconds)}
-    before = {each: signal.signal(each, raise_error) for each in timers}
+    handlers = {each: signal.signal(each, raise_error) for each in timers}
+    # A timer of the test runner goes on where it was.
+    before = {timer: signal.setitimer(timer, after) for timer, after in timers.values()}
     try:
-        for timer, after in timers.values():
-            signal.setitimer(timer, after)
         yield
     finally:
         for each, (timer, _) in timers.items():
             signal.setitimer(timer, 0)
-            signal.signal(each, before[each])
+            signal.signal(each, handlers[each])
+            signal.setitimer(timer, *before[timer])
 
 
 @dataclasses.dataclass(slots=True)
