@@ -13,6 +13,7 @@ from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import WITHOUT_CONTROLLERS, Options
 from tests.cluster.programs import MissingError, find
+from tests.reliability import equality
 
 TABLES = {37: "admission.json", 38: "admission-1.38.json"}
 """Tables by the minor version of the API server that is asked."""
@@ -20,6 +21,8 @@ NOT_STORABLE = frozenset({"pg-update-stored-parent-without-workloadref", "pg-sta
 """Questions about old objects that the API server does not take any more."""
 WRITTEN_TO_ETCD = "the old object was written to etcd"
 """Part of the note of such a question."""
+RANDOM = 300
+"""Random objects that are asked about here; there are 100,000 in ``tests.reliability``."""
 OF_THE_STORED = ("resourceVersion", "uid", "creationTimestamp")
 
 
@@ -115,3 +118,8 @@ def test_an_update_is_answered_as_the_table_says(api, namespace, case):
         )
 
     assert expected(case) == got
+
+
+def test_random_objects_are_answered_by_profile_upstream_alike(plane, namespace):
+    result = equality.asked(plane.api, namespace, plane.programs.minor(), seed=1, count=RANDOM)
+    assert (RANDOM, ()) == (result.tried, result.failures)

@@ -3,4 +3,8 @@
 campaign   an attack in rounds, each with a seed, and what must hold
 tally      what was tried and seen so far, kept in a file between runs
 churn      groups and pods that come and go, and the sidecar's memory
+equality   random creates and updates, asked of an API server and of profile upstream
+mutation   random changes of an object by its schema
+explained_differences  differences that the source of Kubernetes explains
+schedulers random clusters beside kube-scheduler
 """

@@ -11,10 +11,17 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, tally
+from tests.reliability import churn, equality, schedulers, tally
 from tests.reliability.campaign import Campaign
 
-CAMPAIGNS: dict[str, Campaign] = {each.name: each for each in (churn.CAMPAIGN,)}
+CAMPAIGNS: dict[str, Campaign] = {
+    each.name: each
+    for each in (
+        churn.CAMPAIGN,
+        equality.CAMPAIGN,
+        schedulers.CAMPAIGN,
+    )
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
