@@ -37,7 +37,7 @@ from validators.built_in import whole_objects
 from validators.rules.base import Operation, Profile, Settings, Severity
 
 Json = dict[str, Any]
-OPTIONS = Options(disabled_plugins=(*WITHOUT_CONTROLLERS, "Priority", "PodGroupProtection"))
+OPTIONS = Options(disabled_plugins=(*WITHOUT_CONTROLLERS, "Priority", "PodGroupProtection", "RuntimeClass"))
 """Without the plugins that would answer before validation does."""
 QUESTIONS = 4000
 """In a round: about a minute."""
@@ -251,20 +251,32 @@ def differences(question: Question, muster: Verdict, server: Verdict) -> Iterato
     kind = question.new["kind"]
     request = f"update {question.subresource}".strip() if question.old is not None else "create"
     if muster.readable and server.readable:
-        only = muster.errors - server.errors, (frozenset() if muster.partial and server.errors else server.errors - muster.errors)
-        for path in sorted({_signed(path) for each in only for path, _ in each}):
-            sides = [_reasons(path, each) for each in only]
+        theirs = _judged(question, server.errors)
+        ours = frozenset(each if each in theirs else (explained_differences.server_path(each[0]), each[1]) for each in muster.errors)
+        for path in sorted({_signed(path) for path, _ in ours ^ theirs}):
+            sides = [_reasons(path, each) or ("" if each else "accepts") for each in (ours, theirs)]
+            if muster.partial and theirs and (sides[0] == "" or sides[1] != ""):
+                continue
             template = kind != "Pod" and path.startswith("template:")
             yield Signature("Pod" if template else kind, request, path.removeprefix("template:"), *sides)
     elif muster.readable != server.readable:
         sides = [_reasons(None, each.errors) or "accepts" if each.readable else "unreadable" for each in (muster, server)]
-        about = _told(muster.message if not muster.readable else server.message)
-        yield Signature(kind, request, about, *sides)
+        yield Signature(kind, request, _told(muster.message if not muster.readable else server.message), *sides)
+
+
+def _judged(question: Question, errors: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Return the errors in the fields that Muster judges."""
+    kind = question.new["kind"]
+    if question.old is None or kind not in _PODS:
+        return errors
+    below = ".".join(_OF_GROUPS[kind][0])
+    return frozenset(each for each in errors if each[0].startswith(below) or (kind, each[0]) == ("Pod", "spec"))
 
 
 def _told(message: str) -> str:
     """Return the message of an object that is not read, without indexes and values."""
-    return _index.sub("", re.sub(r'"[^"]*"|\d+', "*", message.rpartition("strict decoding error: ")[2]))[:60]
+    text = message.rpartition("strict decoding error: ")[2]
+    return "parsing time" if "parsing time" in text else _index.sub("", re.sub(r'"[^"]*"|\d+', "*", text))[:60]
 
 
 def _signed(path: str) -> str:

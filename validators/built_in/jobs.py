@@ -40,19 +40,27 @@ def job(manifest: Content) -> Iterator[FieldError]:
         if content.label(hostname):
             detail = f"will not able to create pod with invalid DNS label: {hostname}"
             yield field.invalid(FieldPath("metadata", "name"), text(metadata, "name"), detail)
-    if spec.get("selector") is None or metadata.get("uid"):
+    if metadata.get("uid"):
         return
     if spec.get("manualSelector") is not True:
+        # The API server adds its labels to an empty selector.
+        if not any(section(spec, "selector").values()):
+            return
         yield field.invalid(FieldPath("spec", "selector"), "", "`selector` not auto-generated: remove it, or set manualSelector")
-    elif not selectors.matches(section(spec, "selector"), section(spec, "template", "metadata", "labels")):
+        return
+    if spec.get("selector") is None:
+        yield field.required(FieldPath("spec", "selector"), "must be given with manualSelector")
+    if spec.get("selector") is None or not selectors.matches(section(spec, "selector"), section(spec, "template", "metadata", "labels")):
         yield field.invalid_struct(FieldPath("spec", "template", "metadata", "labels"), "`selector` does not match template `labels`")
 
 
-def job_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the specification of a Job, also in other objects."""
+def job_spec(spec: Content, at: FieldPath, *, defaults: bool = True) -> Iterator[FieldError]:
+    """Yield the errors of the specification of a Job, also in other objects; in a CronJob it has no *defaults* for its counts."""
     yield from not_negative(spec, at, *_COUNTS)
     yield from one_of(spec, "completionMode", at, ("NonIndexed", _INDEXED))
-    yield from _indexed(spec, at) if text(spec, "completionMode") == _INDEXED else _not_indexed(spec, at)
+    if spec.get("completionMode") == "":
+        yield field.not_supported(at / "completionMode", "", ("NonIndexed", _INDEXED))
+    yield from _indexed(spec, at, defaults=defaults) if text(spec, "completionMode") == _INDEXED else _not_indexed(spec, at)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         yield field.required(at / "backoffLimitPerIndex", "when maxFailedIndexes is specified")
     failure = spec.get("podFailurePolicy")
@@ -75,10 +83,10 @@ def _is_domain_path(value: str) -> bool:
     return bool(domain and path) and not content.subdomain(domain)
 
 
-def _indexed(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldError]:
     completions, parallelism = number(spec, "completions"), number(spec, "parallelism")
     # Without both, each is 1 by default.
-    if spec.get("completions") is None and spec.get("parallelism") is not None:
+    if spec.get("completions") is None and (spec.get("parallelism") is not None or not defaults):
         yield field.required(at / "completions", "when completion mode is Indexed")
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
@@ -173,4 +181,9 @@ def cron_job(manifest: Content) -> Iterator[FieldError]:
         yield field.invalid(at / "timeZone", zone, "unknown time zone: must be a name such as Europe/Berlin or Etc/UTC")
     if "TZ" in schedule:
         yield field.invalid(at / "schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
-    yield from job_spec(section(spec, "jobTemplate", "spec"), at.join(("jobTemplate", "spec")))
+    job, path = section(spec, "jobTemplate", "spec"), at.join(("jobTemplate", "spec"))
+    if job.get("selector") is not None:
+        yield field.invalid_struct(path / "selector", "`selector` will be auto-generated")
+    if job.get("manualSelector") is True:
+        yield field.not_supported(path / "manualSelector", "true", ("nil", "false"))
+    yield from job_spec(job, path, defaults=False)
