@@ -39,7 +39,7 @@ from validators.rules.base import Operation, Profile, Settings, Severity
 Json = dict[str, Any]
 OPTIONS = Options(disabled_plugins=(*WITHOUT_CONTROLLERS, "Priority", "PodGroupProtection", "RuntimeClass"))
 """Without the plugins that would answer before validation does."""
-QUESTIONS = 4000
+QUESTIONS = 8000
 """In a round: about a minute."""
 _CASES = Path(__file__).parents[1] / "cases"
 _TABLES = {37: "admission.json", 38: "admission-1.38.json"}
@@ -48,7 +48,7 @@ _PODS = ("Pod", "Job", "CronJob")
 _STORED = 4
 """Objects of each kind that are updated in a round."""
 _UNREADABLE = frozenset({"schema-type", "schema-limit", "schema-format", "schema-unknown-field"})
-_BAD_REQUEST, _INVALID = 400, 422
+_BAD_REQUEST, _INVALID, _TIMEOUT = 400, 422, 504
 _ALL = (("spec",),)
 _WRITTEN = (("spec",), ("spec",), ("spec",), ("metadata", "name"), ("metadata", "labels"), ("metadata", "annotations"))
 _OF_GROUPS = {
@@ -211,6 +211,8 @@ def server_verdict(api: Api, question: Question) -> Verdict:
             return Verdict(frozenset((field, reason) for field, reason, _ in error.causes), message=text)
         if error.code == _BAD_REQUEST:
             return Verdict(readable=False, message=text)
+        if error.code == _TIMEOUT:
+            return Verdict(readable=False, message="the API server does not answer in its own time")
         return Verdict(frozenset({("", f"HTTP {error.code}")}), message=text)
     except urllib3.exceptions.HTTPError:
         return Verdict(readable=False, message="the API server closes the connection: its defaulting panics")
@@ -276,7 +278,10 @@ def _judged(question: Question, errors: frozenset[tuple[str, str]]) -> frozenset
 def _told(message: str) -> str:
     """Return the message of an object that is not read, without indexes and values."""
     text = message.rpartition("strict decoding error: ")[2]
-    return "parsing time" if "parsing time" in text else _index.sub("", re.sub(r'"[^"]*"|\d+', "*", text))[:60]
+    for each in ("parsing time", "Invalid value: null"):
+        if each in text:
+            return each
+    return _index.sub("", re.sub(r'"[^"]*"|\d+', "*", text))[:60]
 
 
 def _signed(path: str) -> str:

@@ -47,6 +47,8 @@ PATHS = (
     _moved(r"(dnsConfig\.options\[\d+\])\.name$", r"\1", "validatePodDNSConfig"),
     _moved(r"(schedulingGates\[\d+\])\.name$", r"\1", "validateSchedulingGates"),
     _moved(r"(volumes\[\d+\])\.cephfs$", r"\1.cephFS", "validateVolumeSource"),
+    _moved(r"(csi)\.nodePublishSecretRef(\.name)$", r"\1\2", "validateCSIVolumeSource"),
+    _moved(r"(\.spec\.resources)\.requests\.storage$", r"\1[storage]", "ValidatePersistentVolumeClaimSpec"),
     _moved(r"(envFrom)\[\d+\]$", r"\1", "ValidateEnvFrom"),
     _moved(r"(volumeMounts)\[\d+\]\.(recursiveReadOnly|mountPropagation)$", r"\1.\2", "ValidateVolumeMounts"),
     _moved(r"(Execution\S*)\.namespaces(\[\d+\])?$", r"\1.namespace", "validatePodAffinityTerm"),
@@ -57,11 +59,19 @@ PATHS = (
 _SCHEMA = "the schema that the server publishes requires it: a file without it is a mistake, though the server takes the field for empty"
 TABLE = (
     Explained(
+        "*", "*", "the API server does not answer in its own time", "*", "unreadable", "a timeout is no verdict",
+        "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/finisher/finisher.go, finishRequest",
+    ),
+    Explained(
+        "*", "*", "the API server closes the connection: its*", "*", "unreadable", "a panic is no verdict",
+        "pkg/apis/batch/v1/defaults.go, SetDefaults_Job",
+    ),
+    Explained(
         "*", "*", "parsing time", "*", "unreadable", "a time that cannot be read is refused before any webhook is asked",
         "staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/time.go, UnmarshalJSON",
     ),
     Explained(
-        "*", "*", "*Invalid value: null: *", "unreadable", "*", "the server reads null in a list as an empty object; both refuse it",
+        "*", "*", "Invalid value: null", "unreadable", "*", "the server reads null in a list as an empty object; both refuse it",
         "Go, encoding/json, Unmarshal",
     ),
     Explained(
@@ -78,6 +88,25 @@ TABLE = (
     Explained(
         "Job", "create", "metadata.labels", "*", "Invalid", "a Job without labels has those of its template, whose error is told twice",
         "pkg/apis/batch/v1/defaults.go, SetDefaults_Job",
+    ),
+    Explained(
+        "Job", "create", "spec.template.labels", "", "Invalid", "an invalid name is told again for the label job-name",
+        "pkg/registry/batch/job/strategy.go, generateSelector",
+    ),
+    Explained(
+        "Pod", "create", "spec.containers.lifecycle.stopSignal", "NotSupported", "*",
+        "the field is dropped, as its feature gate is off, and no gate gives it other values", "pkg/features/kube_features.go, ContainerStopSignals",
+    ),
+    Explained(
+        "Pod", "create", "spec.resources.claims*", "*", "*", "there are no claims for all containers: what they have is not judged",
+        f"{_CORE}, validatePodResources",
+    ),
+    *(
+        Explained(
+            "Pod", "create", path, *sides, "of paths that occur twice the server names the volume, Muster the second path",
+            f"{_CORE}, validateProjectionSources",
+        )
+        for path, sides in (("spec.volumes.projected", ("", "Invalid")), ("spec.volumes.projected.*path", ("Duplicate", "")))
     ),
     Explained(
         "Job", "create", "metadata.name", "Required", "Invalid Required", "the host name of an Indexed Job without a name is told too",

@@ -27,6 +27,7 @@ _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _LONGEST_CRONJOB = 52
 """Bytes of the name of a CronJob: its Jobs have 11 more."""
+_LONGEST_MANAGER = 63
 _MOST_PARALLEL = 100_000
 _MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY = 100_000, 10_000
 
@@ -41,6 +42,10 @@ def job(manifest: Content) -> Iterator[FieldError]:
             detail = f"will not able to create pod with invalid DNS label: {hostname}"
             yield field.invalid(FieldPath("metadata", "name"), text(metadata, "name"), detail)
     if metadata.get("uid"):
+        return
+    wrong = [*selectors.label_selector(section(spec, "selector"), FieldPath("spec", "selector"))]
+    if wrong:
+        yield from wrong
         return
     if spec.get("manualSelector") is not True:
         # The API server adds its labels to an empty selector.
@@ -66,8 +71,12 @@ def job_spec(spec: Content, at: FieldPath, *, defaults: bool = True) -> Iterator
     failure = spec.get("podFailurePolicy")
     replacement = ("Failed",) if failure is not None else ("Failed", "TerminatingOrFailed")
     yield from one_of(spec, "podReplacementPolicy", at, replacement, has_default=False)
-    if (manager := spec.get("managedBy")) is not None and not _is_domain_path(manager):
+    if (manager := spec.get("managedBy")) == "":
+        yield field.required(at / "managedBy")
+    elif manager is not None and not _is_domain_path(manager):
         yield field.invalid(at / "managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    if len(text(spec, "managedBy").encode()) > _LONGEST_MANAGER:
+        yield field.too_long(at / "managedBy", text(spec, "managedBy"), _LONGEST_MANAGER)
     yield from pod_spec.template(section(spec, "template"), at / "template")
     policy, path = text(section(spec, "template", "spec"), "restartPolicy"), at.join(("template", "spec", "restartPolicy"))
     if policy in {"", "Always"}:
@@ -91,7 +100,7 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
         yield field.invalid(at / "parallelism", parallelism, detail)
-    if (failed := number(spec, "maxFailedIndexes")) > completions and spec.get("completions") is not None:
+    if spec.get("completions") is not None and (failed := number(spec, "maxFailedIndexes", completions)) > completions:
         yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
     if completions > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None:
         if spec.get("maxFailedIndexes") is None:

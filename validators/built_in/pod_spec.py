@@ -102,6 +102,8 @@ def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     for name, form in (*((each, content.label) for each in _LABELS), *((each, content.subdomain) for each in _SUBDOMAINS)):
         if value := text(spec, name):
             yield from formatted(value, at / name, form(value))
+    if group := text(section(spec, "schedulingGroup"), "podGroupName"):
+        yield from formatted(group, at.join(("schedulingGroup", "podGroupName")), content.subdomain(group, unit="characters"))
     if not text(spec, "serviceAccountName") and (value := text(spec, "serviceAccount")):
         yield from formatted(value, at / "serviceAccount", content.subdomain(value))
     if spec.get("runtimeClassName") == "":

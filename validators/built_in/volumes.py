@@ -9,7 +9,7 @@ from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import downward, names, resources
-from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, text
+from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, reference, text
 from validators.field import FieldError
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -65,6 +65,7 @@ def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]
         yield field.forbidden(at / "sizeLimit", "SizeLimit field must be a valid resource quantity")
     elif source == "csi" and (driver := text(given, "driver")):
         yield from formatted(driver, at / "driver", content.subdomain(driver.lower()))
+        yield from reference(given, "nodePublishSecretRef", at)
     elif source == "nfs" and (shared := text(given, "path")) and not shared.startswith("/"):
         yield field.invalid(at / "path", shared, "must be an absolute path")
     elif source == "ephemeral":
@@ -141,6 +142,7 @@ def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
     token, path = section(source, "serviceAccountToken"), at / "serviceAccountToken"
     if source.get("serviceAccountToken") is not None:
         yield from needed(token, path, "path")
+        yield from _own_path(text(token, "path"), path / "path")
         if not _SHORTEST_SECONDS <= number(token, "expirationSeconds", _SHORTEST_SECONDS) <= _LONGEST_SECONDS:
             yield field.invalid(path / "expirationSeconds", token["expirationSeconds"], "must be from 10 minutes to 2^32 seconds")
 
