@@ -106,19 +106,22 @@ def _programs(seed: int) -> Programs:
 
 def asked(api: Api, namespace: str, minor: int, seed: int, count: int) -> Round:
     """Ask *count* questions and compare; a failure has a signature that is not explained, how often it was seen, and the last object."""
-    chance = random.Random(seed)
-    questions = list(_questions(api, namespace, minor, chance, count))
+    seen, examples = compared(api, namespace, minor, seed, count)
+    unexplained = sorted(each for each in seen if not explained_differences.explains(each))
+    return Round(count, tuple(f"1.{minor} {tuple(each)} {seen[each]} times: {examples[each]}" for each in unexplained))
+
+
+def compared(api: Api, namespace: str, minor: int, seed: int, count: int) -> tuple[Counter[Signature], dict[Signature, str]]:
+    """Ask *count* questions; return how often each difference was seen, and the last message and object of each."""
+    questions = list(_questions(api, namespace, minor, random.Random(seed), count))
+    seen: Counter[Signature] = Counter()
+    examples: dict[Signature, str] = {}
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        answers = threads.map(functools.partial(server_verdict, api), questions)
-        seen: Counter[Signature] = Counter()
-        example: dict[Signature, str] = {}
-        for question, server in zip(questions, answers, strict=True):
-            muster = muster_verdict(question, minor)
-            for each in differences(question, muster, server):
+        for question, server in zip(questions, threads.map(functools.partial(server_verdict, api), questions), strict=True):
+            for each in differences(question, muster_verdict(question, minor), server):
                 seen[each] += 1
-                example[each] = f"{server.message[:120]} {json.dumps(question.new)}"
-    unexplained = [each for each in seen if not explained_differences.explains(each, minor)]
-    return Round(len(questions), tuple(f"1.{minor} {tuple(each)} {seen[each]} times: {example[each]}" for each in sorted(unexplained)))
+                examples[each] = f"{server.message[:120]} {json.dumps(question.new)}"
+    return seen, examples
 
 
 def _questions(api: Api, namespace: str, minor: int, chance: random.Random, count: int) -> Iterator[Question]:

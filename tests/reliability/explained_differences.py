@@ -6,7 +6,7 @@ All sources are files of Kubernetes 1.37.1, with the function.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ class Explained(NamedTuple):
     server: str
     why: str
     source: str
+    is_rare: bool = False
 
 
 def _moved(written: str, server: str, function: str) -> Moved:
@@ -144,6 +145,15 @@ def server_path(written: str) -> str:
     return written
 
 
-def explains(signature: Sequence[str], minor: int) -> bool:
+def explains(signature: Sequence[str]) -> bool:
     """Return whether the table has the signature."""
-    return any(all(fnmatchcase(other, one) for one, other in zip(each[:5], signature, strict=True)) for each in TABLE)
+    return any(_is_of(each, signature) for each in TABLE)
+
+
+def unneeded(signatures: Collection[Sequence[str]]) -> list[Explained]:
+    """Return the entries that explain none of *signatures*, except those that are rare."""
+    return [entry for entry in TABLE if not entry.is_rare and not any(_is_of(entry, each) for each in signatures)]
+
+
+def _is_of(entry: Explained, signature: Sequence[str]) -> bool:
+    return all(fnmatchcase(told, pattern) for told, pattern in zip(signature, entry[:5], strict=True))
