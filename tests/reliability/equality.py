@@ -34,6 +34,7 @@ from tests.reliability.mutation import Mutator
 from tests.validators.whole_objects import OBJECTS
 from validators import pipeline, schema
 from validators.built_in import whole_objects
+from validators.field import ErrorType
 from validators.rules.base import Operation, Profile, Settings, Severity
 
 Json = dict[str, Any]
@@ -247,6 +248,8 @@ def muster_verdict(question: Question, minor: int) -> Verdict:
         subresource=question.subresource,
         settings=Settings(profile=Profile.UPSTREAM, minor=minor),
     )
+    if any(each.error.type is ErrorType.TYPE_INVALID and each.error.value is None for each in violations):
+        return Verdict(readable=False, message="Invalid value: null")
     errors |= {(str(each.error.path), str(each.error.type)) for each in violations if each.severity is Severity.ERROR}
     return Verdict(frozenset(errors), partial=partial)
 

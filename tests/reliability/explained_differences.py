@@ -53,34 +53,31 @@ PATHS = (
     _moved(r"(envFrom)\[\d+\]$", r"\1", "ValidateEnvFrom"),
     _moved(r"(volumeMounts)\[\d+\]\.(recursiveReadOnly|mountPropagation)$", r"\1.\2", "ValidateVolumeMounts"),
     _moved(r"(Execution\S*)\.namespaces(\[\d+\])?$", r"\1.namespace", "validatePodAffinityTerm"),
-    _moved(r"(volumeClaimTemplate\.metadata)\.uid$", r"\1.uID", "validatePersistentVolumeClaimTemplateObjectMeta"),
-    _moved(r"spec\.hostPID$", "spec.HostPID", "validatePodSpecSecurityContext"),
+    _moved(r"(volumeClaimTemplate\.metadata)\.uid$", r"\1.uID", "ValidatePersistentVolumeClaimTemplate"),
+    _moved(r"spec\.hostPID$", "spec.HostPID", "validateHostUsers"),
     _moved(r"spec\.serviceAccount$", "spec.serviceAccountName", "ValidatePodSpec"),
 )
 _SCHEMA = "the schema that the server publishes requires it: a file without it is a mistake, though the server takes the field for empty"
 TABLE = (
     Explained(
         "*", "*", "the API server does not answer in its own time", "*", "unreadable", "a timeout is no verdict",
-        "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/finisher/finisher.go, finishRequest",
+        "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/finisher/finisher.go, finishRequest", is_rare=True,
     ),
     Explained(
         "*", "*", "the API server closes the connection: its*", "*", "unreadable", "a panic is no verdict",
-        "pkg/apis/batch/v1/defaults.go, SetDefaults_Job",
+        "pkg/apis/batch/v1/defaults.go, SetDefaults_Job", is_rare=True,
     ),
     Explained(
         "*", "*", "parsing time", "*", "unreadable", "a time that cannot be read is refused before any webhook is asked",
         "staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/time.go, UnmarshalJSON",
     ),
     Explained(
-        "*", "*", "Invalid value: null", "unreadable", "*", "the server reads null in a list as an empty object; both refuse it",
+        "*", "*", "Invalid value: null", "unreadable", "[A-Z]*", "the server reads null in a list as an empty object; both refuse it",
         "Go, encoding/json, Unmarshal",
     ),
     Explained(
-        "*", "*", "*", "TypeInvalid", "*", "the server reads null in a list as an empty object; both refuse it", "Go, encoding/json, Unmarshal",
-    ),
-    Explained(
         "Pod", "create", "spec.volumes.projected.sources.serviceAccountToken", "*", "Forbidden",
-        "the plugin ServiceAccount, which sets the account, is off here", f"{_CORE}, validateProjectionSources",
+        "the plugin ServiceAccount, which sets the account, is off here", f"{_CORE}, validateProjectionSources", is_rare=True,
     ),
     Explained(
         "Pod", "create", "spec.*ontainers.resources.requests", "*", "Invalid", "a request that is absent is the limit, whose error is told twice",
@@ -92,7 +89,7 @@ TABLE = (
     ),
     Explained(
         "Job", "create", "spec.template.labels", "", "Invalid", "an invalid name is told again for the label job-name",
-        "pkg/registry/batch/job/strategy.go, generateSelector",
+        "pkg/registry/batch/job/strategy.go, generateSelectorIfNeeded",
     ),
     Explained(
         "Pod", "create", "spec.containers.lifecycle.stopSignal", "NotSupported", "*",
@@ -129,7 +126,7 @@ TABLE = (
         f"{_CORE}, ValidatePodCreate",
     ),
     Explained("*", "create", "*", "Required", "Invalid", _SCHEMA, f"{_CORE}, ValidatePodSpec"),
-    Explained("*", "create", "*ownerReferences.*", "Required", "*", _SCHEMA, f"{_CORE}, ValidatePodTemplateSpec"),
+    Explained("*", "create", "*ownerReferences.*", "Required", "*", _SCHEMA, f"{_CORE}, ValidatePodTemplateSpec", is_rare=True),
     Explained(
         "Pod", "create", "spec.evictionResponders.name", "Required", "*", "the field is dropped, as its feature gate is off",
         "pkg/api/pod/util.go, dropDisabledFields",

@@ -76,7 +76,7 @@ def job_spec(spec: Content, at: FieldPath, *, defaults: bool = True) -> Iterator
     elif manager is not None and not _is_domain_path(manager):
         yield field.invalid(at / "managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
     if len(text(spec, "managedBy").encode()) > _LONGEST_MANAGER:
-        yield field.too_long(at / "managedBy", text(spec, "managedBy"), _LONGEST_MANAGER)
+        yield field.too_long(at / "managedBy", _LONGEST_MANAGER)
     yield from pod_spec.template(section(spec, "template"), at / "template")
     policy, path = text(section(spec, "template", "spec"), "restartPolicy"), at.join(("template", "spec", "restartPolicy"))
     if policy in {"", "Always"}:
