@@ -10,6 +10,7 @@ from kubeapi.pods import POD_GROUP_LABEL
 from scheduler_core.sidecar.building import builder
 from scheduler_core.sidecar.building.builder import GroupBuilder
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from tests import builders
 from tests.cluster.building import LABEL
 from tests.cluster.conftest import new_namespace
@@ -37,7 +38,14 @@ def building(plane, monkeypatch):
     caller = Caller(find_connection(str(plane.kubeconfig)), "muster-sidecar")
     recorder = EventRecorder("muster.dev/sidecar", "here")
     running = GroupBuilder(
-        caller, plane.programs.minor(), SCHEDULERS, recorder, term=lambda: 1, log=lambda *logged: print(logged), silence=30
+        caller,
+        plane.programs.minor(),
+        SCHEDULERS,
+        recorder,
+        term=lambda: 1,
+        log=lambda *logged: print(logged),
+        silence=30,
+        metrics=SidecarMetrics(),
     )
     running.start()
     yield running
