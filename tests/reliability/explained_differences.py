@@ -55,7 +55,6 @@ PATHS = (
     _moved(r"(Execution\S*)\.namespaces(\[\d+\])?$", r"\1.namespace", "validatePodAffinityTerm"),
     _moved(r"(volumeClaimTemplate\.metadata)\.uid$", r"\1.uID", "ValidatePersistentVolumeClaimTemplate"),
     _moved(r"spec\.hostPID$", "spec.HostPID", "validateHostUsers"),
-    _moved(r"spec\.serviceAccount$", "spec.serviceAccountName", "ValidatePodSpec"),
 )
 _SCHEMA = "the schema that the server publishes requires it: a file without it is a mistake, though the server takes the field for empty"
 TABLE = (

@@ -105,7 +105,8 @@ def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     if group := text(section(spec, "schedulingGroup"), "podGroupName"):
         yield from formatted(group, at.join(("schedulingGroup", "podGroupName")), content.subdomain(group, unit="characters"))
     if not text(spec, "serviceAccountName") and (value := text(spec, "serviceAccount")):
-        yield from formatted(value, at / "serviceAccount", content.subdomain(value))
+        # The deprecated field is a default of the other one.
+        yield from formatted(value, at / "serviceAccountName", content.subdomain(value))
     if spec.get("runtimeClassName") == "":
         yield field.invalid(at / "runtimeClassName", "", "must be the name of a RuntimeClass, or absent")
     for path, each in items(spec, "hostAliases", at):
