@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.programs import MissingError
 from tests.reliability import __main__ as runner
-from tests.reliability import tally
+from tests.reliability import equality, explained_differences, tally
 from tests.reliability.campaign import Campaign, Round
 
 
@@ -74,3 +74,13 @@ def test_the_table_names_every_campaign():
     lines = tally.table(names, {name: tally.Entry() for name in names})
 
     assert len(names) + 2 == len(lines)
+
+
+def test_a_verdict_that_differs_is_a_difference_with_its_path_and_both_reasons():
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
+    question = equality.Question(manifest)
+    one = equality.Verdict(frozenset({("spec.template.spec.containers[0].image", "FieldValueRequired")}))
+
+    assert [] == [*equality.differences(question, one, one)]
+    assert [("Pod", "create", "spec.containers.image", "Required", "accepts")] == [*equality.differences(question, one, equality.Verdict())]
+    assert not explained_differences.explains(("Pod", "create", "spec.containers.image", "Required", "accepts"))

@@ -155,7 +155,13 @@ def _built_in(schema: Schema, published: Schema, definitions: Schema) -> Schema:
         result["additionalProperties"] = _built_in(schema["additionalProperties"], published, definitions)
     if "items" in schema:
         result["items"] = _built_in(schema["items"], published, definitions)
+    if result == {"type": "object"} and not schema.get("description", "").startswith(_ANY):
+        result |= {"properties": {}, "additionalProperties": False}
     return result
+
+
+_ANY = "FieldsV1"
+"""Beginning of the description of an object with any fields."""
 
 
 def _shape(schema: Schema) -> Schema:

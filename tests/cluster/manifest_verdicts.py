@@ -225,6 +225,25 @@ MANIFESTS: dict[str, Json] = {
     "a misspelt namespace": _with(_JOB, {"metadata.namespce": "default"}),
     "a priority class with an underscore": _pod("priorityClassName", "very_high"),
     "a deletion cost of the pods that is no number": _with(_JOB, {"spec.template.metadata.annotations": _COST}),
+    # Found by random requests
+    "an Indexed CronJob without completions": _with(_CRON, {"spec.jobTemplate.spec.completionMode": "Indexed"}),
+    "a selector in a CronJob": _with(_CRON, {"spec.jobTemplate.spec.selector": _SELECTOR}),
+    "a manual selector in a CronJob": _with(_CRON, {"spec.jobTemplate.spec.manualSelector": True}),
+    "a group with an invalid name in a CronJob": _with(
+        _CRON, {"spec.jobTemplate.spec.template.spec.schedulingGroup": {"podGroupName": "A_b"}}
+    ),
+    "an empty selector in a Job": _job(selector={}),
+    "a manual selector that is absent": _job(manualSelector=True),
+    "an empty completion mode": _job(completionMode=""),
+    "a long name of a manager": _job(managedBy=f"a.b/{'c' * 60}"),
+    "an unknown field in a policy": _job(scheduling={"schedulingPolicy": {"basic": {"zzz": 1}}}),
+    "negative completions of an Indexed Job": _job(completions=-1, completionMode="Indexed"),
+    "an overhead of an unknown resource": _pod("overhead", {"gpu": "1"}),
+    "a deprecated service account with an invalid name": _pod("serviceAccount", "../x"),
+    "a claim template with an invalid label": _pod(
+        "volumes", [{"name": "d", "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a": "b_"}}, "spec": _CLAIM["spec"]}}}]
+    ),
+    "a driver with a secret without a name": _pod("volumes", [{"name": "d", "csi": {"driver": "a.b", "nodePublishSecretRef": {}}}]),
     **{name: _with(_POD, changes) for name, changes in POD_CHANGES.items()},
 }
 

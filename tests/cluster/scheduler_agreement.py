@@ -262,7 +262,8 @@ def _volumes(api: Api, namespace: str) -> dict[str, str]:
     """Return the volumes of the claims that waited for a pod; for those that a provisioner created, the selected nodes."""
     result = {}
     for each in api.objects("PersistentVolumeClaim", namespace):
-        if each["spec"].get("storageClassName"):
+        # The claim of a pod that stays pending can have none yet.
+        if each["spec"].get("storageClassName") and each["spec"].get("volumeName"):
             created = each["spec"]["volumeName"].startswith("pvc-")
             result[each["metadata"]["name"]] = each["metadata"]["annotations"][SELECTED_NODE] if created else each["spec"]["volumeName"]
     return result

@@ -13,6 +13,8 @@ from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import WITHOUT_CONTROLLERS, Options
 from tests.cluster.programs import MissingError, find
+from tests.reliability import equality, explained_differences
+from tests.sampling import WHOLE
 
 TABLES = {37: "admission.json", 38: "admission-1.38.json"}
 """Tables by the minor version of the API server that is asked."""
@@ -20,6 +22,10 @@ NOT_STORABLE = frozenset({"pg-update-stored-parent-without-workloadref", "pg-sta
 """Questions about old objects that the API server does not take any more."""
 WRITTEN_TO_ETCD = "the old object was written to etcd"
 """Part of the note of such a question."""
+RANDOM = 300
+"""Random objects that are asked about here; there are 100,000 in ``tests.reliability``."""
+MANY = 15_000
+"""Random objects among which each difference that is explained, and not rare, is seen."""
 OF_THE_STORED = ("resourceVersion", "uid", "creationTimestamp")
 
 
@@ -115,3 +121,14 @@ def test_an_update_is_answered_as_the_table_says(api, namespace, case):
         )
 
     assert expected(case) == got
+
+
+def test_random_objects_are_answered_by_profile_upstream_alike(plane, namespace):
+    result = equality.asked(plane.api, namespace, plane.programs.minor(), seed=1, count=RANDOM)
+    assert (RANDOM, ()) == (result.tried, result.failures)
+
+
+@pytest.mark.skipif(not WHOLE, reason="it takes minutes; `make soak` runs it")
+def test_each_explained_difference_is_still_seen(plane, namespace):
+    seen, _ = equality.compared(plane.api, namespace, plane.programs.minor(), seed=2, count=MANY)
+    assert [] == explained_differences.unneeded(seen)

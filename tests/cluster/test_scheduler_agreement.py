@@ -13,14 +13,14 @@ from tests.cluster.random_devices import NAMESPACE_LABELS, CountedDrawing, Devic
 from tests.cluster.random_groups import GroupsDrawing
 from tests.cluster.random_profiles import TEAM, AffinityDrawing, placing_profile, profile_name
 from tests.cluster.scheduler_agreement import begin, build, compared, namespaces, observed, present
-from tests.cluster.scheduler_configs import configuration
+from tests.cluster.scheduler_configs import configuration as configuration_of
 from tests.cluster.volumes import Provisioner
 from tests.sampling import every
 
 CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller", "resourceclaim-controller")
 PROFILED = every(50, range(1000, 1100))
 """Seeds of clusters that are placed by a random profile."""
-CONFIGURATION = configuration({"schedulerName": "default-scheduler"}, *map(placing_profile, PROFILED))
+CONFIGURATION = configuration_of({"schedulerName": "default-scheduler"}, *map(placing_profile, PROFILED))
 TRIES = 3
 """Of a cluster on which the two differ: kube-scheduler can decide before it has seen all objects."""
 
@@ -45,8 +45,10 @@ def removed(api, cluster):
     clean(api, ("PersistentVolume",))
 
 
-def comparison(api, seed, record_property, features=None, drawing=Drawing, labels=None, scheduler="default-scheduler"):
-    """Compare the results of a cluster; the report of the run (--junitxml) has what was compared."""
+def comparison(
+    api, seed, features=None, drawing=Drawing, labels=None, scheduler="default-scheduler", configuration=CONFIGURATION, recorded=None
+):
+    """Compare the results of a cluster, with the profiles that kube-scheduler has; *recorded* is told what was compared."""
     with new_namespace(api, labels) as namespace, contextlib.ExitStack() as leaving:
         cluster = drawing(seed, namespace, features, scheduler).cluster()
         leaving.callback(removed, api, cluster)
@@ -57,15 +59,17 @@ def comparison(api, seed, record_property, features=None, drawing=Drawing, label
         objects = present(api, cluster)
         root = begin(api, cluster)
         real = observed(api, cluster)
-        record_property("result", f"{real.status} {len(real.victims)} victims, {' '.join(cluster.features)}")
-        used = [each for each in CONFIGURATION["profiles"] if each["schedulerName"] == scheduler]
-        return compared(real, [*objects, *root], cluster, {**CONFIGURATION, "profiles": used})
+        if recorded is not None:
+            recorded("result", f"{real.status} {len(real.victims)} victims, {' '.join(cluster.features)}")
+        used = [each for each in configuration["profiles"] if each["schedulerName"] == scheduler]
+        return compared(real, [*objects, *root], cluster, {**configuration, "profiles": used})
 
 
 def agrees(plane, seed, record_property, **options):
     """Compare the results, several times if they differ."""
     for number in range(TRIES):
-        found = comparison(plane.api, seed, record_property, **options)
+        # The report of the run (--junitxml) has what was compared.
+        found = comparison(plane.api, seed, recorded=record_property, **options)
         if not found.difference:
             record_property("lots", found.lots)
             return
@@ -105,5 +109,5 @@ def test_random_clusters_by_random_profiles(plane, seed, record_property):
 
 
 def test_all_of_the_random_profiles_is_modelled():
-    read = read_configuration(configuration(*map(placing_profile, range(1000, 1100))))
+    read = read_configuration(configuration_of(*map(placing_profile, range(1000, 1100))))
     assert ((), ()) == (read.errors, read.notes)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, documents, expressions, reviews, reviews_tls, tally, watch
+from tests.reliability import churn, documents, equality, expressions, reviews, reviews_tls, schedulers, tally, watch
 from tests.reliability.campaign import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
@@ -23,6 +23,8 @@ CAMPAIGNS: dict[str, Campaign] = {
         *documents.CAMPAIGNS,
         watch.CAMPAIGN,
         expressions.CAMPAIGN,
+        equality.CAMPAIGN,
+        schedulers.CAMPAIGN,
     )
 }
 

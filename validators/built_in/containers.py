@@ -117,7 +117,7 @@ def _ports(container: Content, at: FieldPath, *, host_network: bool) -> Iterator
         yield from one_of(each, "protocol", path, _PROTOCOLS)
         if host_network and each.get("hostPort") not in (None, 0, each.get("containerPort")):
             detail = "must match `hostPort` when `hostNetwork` is true"
-            yield field.invalid(path / "containerPort", each.get("containerPort"), detail)
+            yield field.invalid(path / "hostPort", each.get("hostPort"), detail)
     yield from duplicates((path / "name", each.get("name")) for path, each in listed)
 
 
@@ -181,6 +181,7 @@ def _source(variable: Content, given: Content, at: FieldPath) -> Iterator[FieldE
 
 def _file_key(given: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
     name = text(given, "volumeName")
+    yield from formatted(name, at / "volumeName", content.label(name) if name else ())
     if name and name not in known:
         yield field.not_found(at / "volumeName", name)
     elif name and known[name].keys() - {"name", "emptyDir"}:

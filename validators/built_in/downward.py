@@ -14,6 +14,12 @@ from validators.field import FieldError
 
 _is_entry = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]").fullmatch
 _AMOUNTS = tuple(f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory"))
+_FIELDS = (
+    *(f"metadata.{name}" for name in ("annotations", "labels", "name", "namespace", "uid")),
+    *(f"spec.{name}" for name in ("host", "nodeName", "restartPolicy", "schedulerName", "serviceAccountName")),
+    *(f"status.{name}" for name in ("hostIP", "hostIPs", "phase", "podIP", "podIPs")),
+)
+"""Fields that Kubernetes 1.37.1 knows: pkg/apis/core/pods, ConvertDownwardAPIFieldLabel."""
 _UNITS = ("1", *(f"1{unit}" for unit in ("k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")))
 _OF_CPU = ("1m", "1")
 
@@ -26,6 +32,10 @@ def field_reference(given: Content, at: FieldPath, supported: Collection[str]) -
     elif found := _is_entry(path):
         key = found[2].lower() if found[1] == "annotations" else found[2]
         yield from formatted(found[2], at, content.label_key(key))
+    elif not path:
+        yield field.required(at / "fieldPath")
+    elif path not in _FIELDS:
+        yield field.invalid(at / "fieldPath", path, f"error converting fieldPath: field label not supported: {path}")
     elif path not in supported:
         yield field.not_supported(at / "fieldPath", path, supported)
 
@@ -38,6 +48,8 @@ def resource_reference(given: Content, at: FieldPath, *, of_volume: bool = False
         yield field.required(at / "containerName")
     elif resource not in _AMOUNTS and not (kind in {"limits", "requests"} and name.startswith(resources.HUGE)):
         yield field.not_supported(at / "resource", resource, _AMOUNTS)
+    if resource not in _AMOUNTS and not name.startswith(resources.HUGE):
+        return
     units = _OF_CPU if name == "cpu" else _UNITS
     if divisor not in (None, "", 0, "0") and str(divisor) not in units:
         yield field.invalid(at / "divisor", divisor, f"only divisor's values {', '.join(units)} are supported with the {name} resource")

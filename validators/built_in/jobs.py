@@ -27,6 +27,7 @@ _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _LONGEST_CRONJOB = 52
 """Bytes of the name of a CronJob: its Jobs have 11 more."""
+_LONGEST_MANAGER = 63
 _MOST_PARALLEL = 100_000
 _MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY = 100_000, 10_000
 
@@ -40,26 +41,42 @@ def job(manifest: Content) -> Iterator[FieldError]:
         if content.label(hostname):
             detail = f"will not able to create pod with invalid DNS label: {hostname}"
             yield field.invalid(FieldPath("metadata", "name"), text(metadata, "name"), detail)
-    if spec.get("selector") is None or metadata.get("uid"):
+    if metadata.get("uid"):
+        return
+    wrong = [*selectors.label_selector(section(spec, "selector"), FieldPath("spec", "selector"))]
+    if wrong:
+        yield from wrong
         return
     if spec.get("manualSelector") is not True:
+        # The API server adds its labels to an empty selector.
+        if not any(section(spec, "selector").values()):
+            return
         yield field.invalid(FieldPath("spec", "selector"), "", "`selector` not auto-generated: remove it, or set manualSelector")
-    elif not selectors.matches(section(spec, "selector"), section(spec, "template", "metadata", "labels")):
+        return
+    if spec.get("selector") is None:
+        yield field.required(FieldPath("spec", "selector"), "must be given with manualSelector")
+    if spec.get("selector") is None or not selectors.matches(section(spec, "selector"), section(spec, "template", "metadata", "labels")):
         yield field.invalid_struct(FieldPath("spec", "template", "metadata", "labels"), "`selector` does not match template `labels`")
 
 
-def job_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the specification of a Job, also in other objects."""
+def job_spec(spec: Content, at: FieldPath, *, defaults: bool = True) -> Iterator[FieldError]:
+    """Yield the errors of the specification of a Job, also in other objects; in a CronJob it has no *defaults* for its counts."""
     yield from not_negative(spec, at, *_COUNTS)
     yield from one_of(spec, "completionMode", at, ("NonIndexed", _INDEXED))
-    yield from _indexed(spec, at) if text(spec, "completionMode") == _INDEXED else _not_indexed(spec, at)
+    if spec.get("completionMode") == "":
+        yield field.not_supported(at / "completionMode", "", ("NonIndexed", _INDEXED))
+    yield from _indexed(spec, at, defaults=defaults) if text(spec, "completionMode") == _INDEXED else _not_indexed(spec, at)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         yield field.required(at / "backoffLimitPerIndex", "when maxFailedIndexes is specified")
     failure = spec.get("podFailurePolicy")
     replacement = ("Failed",) if failure is not None else ("Failed", "TerminatingOrFailed")
     yield from one_of(spec, "podReplacementPolicy", at, replacement, has_default=False)
-    if (manager := spec.get("managedBy")) is not None and not _is_domain_path(manager):
+    if (manager := spec.get("managedBy")) == "":
+        yield field.required(at / "managedBy")
+    elif manager is not None and not _is_domain_path(manager):
         yield field.invalid(at / "managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    if len(text(spec, "managedBy").encode()) > _LONGEST_MANAGER:
+        yield field.too_long(at / "managedBy", _LONGEST_MANAGER)
     yield from pod_spec.template(section(spec, "template"), at / "template")
     policy, path = text(section(spec, "template", "spec"), "restartPolicy"), at.join(("template", "spec", "restartPolicy"))
     if policy in {"", "Always"}:
@@ -75,15 +92,15 @@ def _is_domain_path(value: str) -> bool:
     return bool(domain and path) and not content.subdomain(domain)
 
 
-def _indexed(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldError]:
     completions, parallelism = number(spec, "completions"), number(spec, "parallelism")
     # Without both, each is 1 by default.
-    if spec.get("completions") is None and spec.get("parallelism") is not None:
+    if spec.get("completions") is None and (spec.get("parallelism") is not None or not defaults):
         yield field.required(at / "completions", "when completion mode is Indexed")
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
         yield field.invalid(at / "parallelism", parallelism, detail)
-    if (failed := number(spec, "maxFailedIndexes")) > completions and spec.get("completions") is not None:
+    if spec.get("completions") is not None and (failed := number(spec, "maxFailedIndexes", completions)) > completions:
         yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
     if completions > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None:
         if spec.get("maxFailedIndexes") is None:
@@ -173,4 +190,9 @@ def cron_job(manifest: Content) -> Iterator[FieldError]:
         yield field.invalid(at / "timeZone", zone, "unknown time zone: must be a name such as Europe/Berlin or Etc/UTC")
     if "TZ" in schedule:
         yield field.invalid(at / "schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
-    yield from job_spec(section(spec, "jobTemplate", "spec"), at.join(("jobTemplate", "spec")))
+    job, path = section(spec, "jobTemplate", "spec"), at.join(("jobTemplate", "spec"))
+    if job.get("selector") is not None:
+        yield field.invalid_struct(path / "selector", "`selector` will be auto-generated")
+    if job.get("manualSelector") is True:
+        yield field.not_supported(path / "manualSelector", "true", ("nil", "false"))
+    yield from job_spec(job, path, defaults=False)

@@ -43,6 +43,7 @@ def _errors(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from containers.containers(spec, at)
     if spec.get("resources") is not None:
         yield from resources.of_pod(spec, at)
+    yield from resources.resources({"limits": section(spec, "overhead")}, at / "overhead")
     yield from one_of(spec, "restartPolicy", at, _POLICIES)
     yield from one_of(spec, "dnsPolicy", at, _DNS)
     yield from one_of(spec, "preemptionPolicy", at, ("Never", "PreemptLowerPriority"), has_default=False)
@@ -101,6 +102,11 @@ def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     for name, form in (*((each, content.label) for each in _LABELS), *((each, content.subdomain) for each in _SUBDOMAINS)):
         if value := text(spec, name):
             yield from formatted(value, at / name, form(value))
+    if group := text(section(spec, "schedulingGroup"), "podGroupName"):
+        yield from formatted(group, at.join(("schedulingGroup", "podGroupName")), content.subdomain(group, unit="characters"))
+    if not text(spec, "serviceAccountName") and (value := text(spec, "serviceAccount")):
+        # The deprecated field is a default of the other one.
+        yield from formatted(value, at / "serviceAccountName", content.subdomain(value))
     if spec.get("runtimeClassName") == "":
         yield field.invalid(at / "runtimeClassName", "", "must be the name of a RuntimeClass, or absent")
     for path, each in items(spec, "hostAliases", at):

@@ -8,8 +8,8 @@ from kubeapi import content
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in import downward, resources
-from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, text
+from validators.built_in import downward, names, resources
+from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, reference, text
 from validators.field import FieldError
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -26,6 +26,12 @@ _NEEDED = {
     "rbd": ("monitors",),
 }
 """Fields that must not be empty, by source of the volume."""
+_SOURCES = (
+    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
+    "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile",
+    "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+)  # fmt: skip
+"""Sources in the order of validateVolumeSource of Kubernetes 1.37.1, pkg/apis/core/validation."""
 
 
 def volumes(spec: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -37,13 +43,18 @@ def volumes(spec: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.required(path / "name")
         else:
             yield from formatted(name, path / "name", content.label(name))
-        sources = sorted(each.keys() - {"name"})
+        sources = sorted(each.keys() - {"name"}, key=_rank)
         for extra in sources[1:]:
             yield field.forbidden(path / extra, "may not specify more than 1 volume type")
         for source in sources[:1]:
             yield from needed(section(each, source), path / source, *_NEEDED.get(source, ()))
             yield from _details(source, section(each, source), path / source)
     yield from duplicates((path / "name", each.get("name")) for path, each in listed)
+
+
+def _rank(source: str) -> int:
+    """Return the position of a source in the order in which the API server looks for them: it refuses all but the first."""
+    return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
 
 
 def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -54,6 +65,7 @@ def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]
         yield field.forbidden(at / "sizeLimit", "SizeLimit field must be a valid resource quantity")
     elif source == "csi" and (driver := text(given, "driver")):
         yield from formatted(driver, at / "driver", content.subdomain(driver.lower()))
+        yield from reference(given, "nodePublishSecretRef", at)
     elif source == "nfs" and (shared := text(given, "path")) and not shared.startswith("/"):
         yield field.invalid(at / "path", shared, "must be an absolute path")
     elif source == "ephemeral":
@@ -62,8 +74,11 @@ def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]
             yield field.required(at / "volumeClaimTemplate")
         else:
             yield from claim_spec(section(template, "spec"), at.join(("volumeClaimTemplate", "spec")))
-            for name in sorted(section(template, "metadata").keys() - {"labels", "annotations", "creationTimestamp"}):
-                yield field.forbidden(at.join(("volumeClaimTemplate", "metadata", name)), "cannot be set")
+            metadata, path = section(template, "metadata"), at.join(("volumeClaimTemplate", "metadata"))
+            yield from names.labels(section(metadata, "labels"), path / "labels")
+            yield from names.annotation_keys(section(metadata, "annotations"), path / "annotations")
+            for name in sorted(metadata.keys() - {"labels", "annotations", "creationTimestamp"}):
+                yield field.forbidden(path / name, "cannot be set")
     elif source == "hostPath" and ".." in text(given, "path").split("/"):
         yield field.invalid(at / "path", text(given, "path"), "must not contain '..'")
 
@@ -78,7 +93,6 @@ def _projected(given: Content, at: FieldPath) -> Iterator[FieldError]:
         for name in kinds:
             yield from _files(name, section(each, name), path / name)
             paths += [(file / "path", text(item, "path")) for file, item in items(section(each, name), "items", path / name)]
-        paths.append((path.join(("serviceAccountToken", "path")), text(section(each, "serviceAccountToken"), "path")))
         if len(kinds) > 1:
             yield field.forbidden(path, f"may not specify more than 1 volume type per source: {', '.join(kinds)}")
         yield from _token(each, path)
@@ -128,6 +142,7 @@ def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
     token, path = section(source, "serviceAccountToken"), at / "serviceAccountToken"
     if source.get("serviceAccountToken") is not None:
         yield from needed(token, path, "path")
+        yield from _own_path(text(token, "path"), path / "path")
         if not _SHORTEST_SECONDS <= number(token, "expirationSeconds", _SHORTEST_SECONDS) <= _LONGEST_SECONDS:
             yield field.invalid(path / "expirationSeconds", token["expirationSeconds"], "must be from 10 minutes to 2^32 seconds")
 

@@ -39,6 +39,14 @@ def messages(path: FieldPath, value: str, check: Callable[[str], Iterable[str]])
         yield field.invalid(path, value, text)
 
 
+def pod_group_name(path: FieldPath, name: str | None) -> Iterator[FieldError]:
+    """Yield errors at the name of the PodGroup of a pod."""
+    if name is None:
+        yield field.invalid(path, None, "must specify one of: `podGroupName`")
+    elif content.subdomain(name):
+        yield from messages(path, name, lambda value: content.subdomain(value, unit="characters"))
+
+
 def driver_name(path: FieldPath, name: str) -> Iterator[FieldError]:
     """Yield errors at the name of a driver of devices."""
     if not name:

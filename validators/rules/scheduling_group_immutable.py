@@ -8,6 +8,7 @@ from validators import field
 from validators.field import FieldError
 from validators.model.templates import SPEC
 from validators.model.views import Pod
+from validators.rules import checks
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
 
@@ -22,6 +23,8 @@ def check(context: Context) -> Iterator[FieldError]:
             "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative): "
             "`spec.schedulingGroup` must stay as it was",
         )
+        if new.spec.scheduling_group is not None:
+            yield from checks.pod_group_name(SPEC.join(("schedulingGroup", "podGroupName")), new.spec.scheduling_group.pod_group_name)
 
 
 _POD = """\
