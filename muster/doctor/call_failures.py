@@ -23,6 +23,10 @@ class Failure(enum.Enum):
     NAME = "the certificate of the server does not have the name by which the webhook is called"
     BUNDLE = "its caBundle cannot be read"
     CERTIFICATE = "the certificate of the server is not accepted"
+    CLIENT = (
+        "the server demands a client certificate (--client-ca), and that of the API server is missing, expired or of another CA: set it in the "
+        "file of --admission-control-config-file"
+    )
     NO_SERVICE = "its Service does not exist"
     NO_PORT = "its Service does not have the port that is called"
     NO_ENDPOINTS = "no replica of the server is ready"
@@ -48,6 +52,10 @@ _TEXTS = (
         ("certificate is valid for", "cannot validate certificate for", "certificate is not valid for any names", "legacy Common Name"),
     ),
     (Failure.CERTIFICATE, ("x509: ",)),
+    (
+        Failure.CLIENT,
+        ("remote error: tls: certificate required", "remote error: tls: unknown certificate authority", "remote error: tls: expired"),
+    ),
     (Failure.NO_ENDPOINTS, ("no endpoints available",)),
     (Failure.NO_PORT, ("no service port",)),
     (Failure.NOT_TLS, ("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake")),
