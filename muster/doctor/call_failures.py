@@ -23,10 +23,6 @@ class Failure(enum.Enum):
     NAME = "the certificate of the server does not have the name by which the webhook is called"
     BUNDLE = "its caBundle cannot be read"
     CERTIFICATE = "the certificate of the server is not accepted"
-    CLIENT = (
-        "the server demands a client certificate (--client-ca), and that of the API server is missing, expired or of another CA: set it in the "
-        "file of --admission-control-config-file"
-    )
     NO_SERVICE = "its Service does not exist"
     NO_PORT = "its Service does not have the port that is called"
     NO_ENDPOINTS = "no replica of the server is ready"
@@ -37,6 +33,10 @@ class Failure(enum.Enum):
         "the server did not answer in time: the API server does not reach its pods, as behind a firewall or a NetworkPolicy, or it hangs"
     )
     CLOSED = "the connection was closed: the server restarts, or something else listens there"
+    CLIENT = (
+        "the server closes the connection: it demands a client certificate (--client-ca), and that of the API server is missing, expired or of "
+        "another CA"
+    )
     NOT_TLS = "what answers does not speak TLS"
     PATH = "the server does not know the path that is called"
     ANSWER = "what answers is no webhook server"
@@ -52,10 +52,6 @@ _TEXTS = (
         ("certificate is valid for", "cannot validate certificate for", "certificate is not valid for any names", "legacy Common Name"),
     ),
     (Failure.CERTIFICATE, ("x509: ",)),
-    (
-        Failure.CLIENT,
-        ("remote error: tls: certificate required", "remote error: tls: unknown certificate authority", "remote error: tls: expired"),
-    ),
     (Failure.NO_ENDPOINTS, ("no endpoints available",)),
     (Failure.NO_PORT, ("no service port",)),
     (Failure.NOT_TLS, ("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake")),
@@ -65,7 +61,7 @@ _TEXTS = (
     (Failure.TIMEOUT, ("context deadline exceeded", "i/o timeout", "Client.Timeout", "handshake timeout")),
     (Failure.PATH, ("could not find the requested resource",)),
     (Failure.ANSWER, ("received invalid webhook response", "an error on the server", "couldn't get version/kind", "unexpected content")),
-    (Failure.CLOSED, ("EOF", "connection reset", "broken pipe")),
+    (Failure.CLOSED, ("EOF", "connection reset", "broken pipe", "use of closed network connection", "server closed idle connection")),
 )
 _SERVICE = re.compile(r'services? "[^"]*" not found')
 
