@@ -5,6 +5,7 @@
 # make bench-cluster     compare the sidecar with kube-scheduler on a real API server: eighteen minutes
 # make soak              run every random test with all its examples (`make test` runs a sample); then create and delete groups on a
 #                        real API server for ten minutes: the sidecar's memory must not grow, and no object must be left behind
+#                        MINUTES=N attacks Muster for this time instead and prints a table; RESUME=1 continues it, CAMPAIGNS="churn" selects
 # make docs    write the generated pages: the page of rules and docs/reference
 # make manifests         render deploy/ from the chart; helm is built by make cluster-assets
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
@@ -48,8 +49,12 @@ bench-cluster: dev
 	@$(BIN)/python -m benchmarks.cluster
 
 soak: dev
+ifdef MINUTES
+	@$(BIN)/python -m tests.reliability --minutes $(MINUTES) $(if $(RESUME),--resume) $(CAMPAIGNS)
+else
 	MUSTER_SOAK=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	@$(BIN)/python -m tests.cluster.soak
+endif
 
 docs: install
 	@$(BIN)/python -m muster.document

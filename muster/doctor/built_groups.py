@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import kubernetes_releases, served_versions
+from kubeapi.versions.api_versions import SCHEDULING
 from muster.doctor.components import SIDECAR, Component, components
 from muster.doctor.entries import entries
 from muster.doctor.manifests import kubectl, text_at
@@ -174,4 +175,5 @@ def _target(world: World) -> Target:
     minor = min(max(server.minor or kubernetes_releases.TODAY, kubernetes_releases.OLDEST), kubernetes_releases.NEWEST)
     # Names and labels are the same in all versions.
     version = next(each for each in groups[0][first].api_versions if served_versions.find(each, TREE_KINDS[0]) is not None)
-    return Target(version, minor, frozenset({"", DEFAULT_SCHEDULER, *names}))
+    with_built_in = world.live and SCHEDULING in groups[0]
+    return Target(version, minor, frozenset({"", DEFAULT_SCHEDULER, *names}), with_built_in=with_built_in)

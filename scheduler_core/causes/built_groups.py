@@ -26,18 +26,6 @@ class NotBuiltReason(enum.StrEnum):
     INVALID = "invalid"
 
 
-class BuildResult(enum.StrEnum):
-    """Result for an object that gets groups; the result of any other is its NotBuiltReason."""
-
-    BUILT = "built"
-    OUTDATED = "outdated"
-    """Its groups are replaced when the pods of the old ones are gone."""
-    REFUSED = "refused"
-    """The API server does not accept them."""
-    FAILED = "failed"
-    """The last write had no answer, or an error of the server."""
-
-
 EXPECTED = frozenset(
     {
         NotBuiltReason.NOT_ASKED,

@@ -9,7 +9,8 @@ version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` r
 ``plane.api`` writes them in that form.  Tests that use the fixture ``strategy`` run with each strategy of the sidecar.
 
 `make soak` runs all of that; `make test` a test with the built-in kinds, and with custom resources on one of the versions that were built, with
-the other strategy.  These are the same for all tests of a file, because a control plane takes longer to start than most tests.
+the other strategy.  These are the same for all tests of a file, because a control plane takes longer to start than most tests.  A file that
+takes minutes has ``sampled="custom"`` or ``sampled="built-in"``: `make test` runs it in this API group only.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("programs", mark.args, indirect=True)
     mark = metafunc.definition.get_closest_marker("custom_resources")
     if mark and mark.args and "programs" in used:
-        runs = _runs(_built(mark.args), strategies, metafunc.definition.nodeid)
+        runs = _runs(_built(mark.args), strategies, metafunc.definition.nodeid, mark.kwargs.get("sampled", ""))
         names = [" ".join(filter(None, (f"custom {version}" if version else "built-in", each))) for _, version, each in runs]
         arguments = ("custom", "programs", *(("strategy",) if any(strategies) else ()))
         metafunc.parametrize(arguments, [each[: len(arguments)] for each in runs], indirect=True, ids=names, scope="session")
@@ -87,17 +88,19 @@ def _built(versions: tuple[str, ...]) -> tuple[str, ...]:
     return versions if WHOLE or not result else tuple(result)
 
 
-def _runs(versions: Sequence[str], strategies: Sequence[str], nodeid: str) -> list[tuple[bool, str, str]]:
-    """Return whether groups are custom resources, the version and the strategy of each run of a test: all in `make soak`, otherwise two.
+def _runs(versions: Sequence[str], strategies: Sequence[str], nodeid: str, sampled: str) -> list[tuple[bool, str, str]]:
+    """Return whether groups are custom resources, the version and the strategy of each run of a test.
 
-    The name of the test's file selects them, so that they are the same each time.
+    There are all in `make soak`, otherwise two, or that of the API group *sampled*, ``custom`` or ``built-in``.  The name of the test's file
+    selects them, so that they are the same each time.
     """
     planes = [(False, ""), *((True, each) for each in versions)]
     if WHOLE:
         return [(*plane, strategy) for plane in planes for strategy in strategies]
     number, index = divmod(zlib.crc32(nodeid.partition("::")[0].encode()), len(versions))
     first, other = (strategies[each % len(strategies)] for each in (number, number + 1))
-    return [(*planes[0], first), (*planes[1 + index], other)]
+    built_in, custom = (*planes[0], first), (*planes[1 + index], other)
+    return {"built-in": [built_in], "custom": [custom]}.get(sampled, [built_in, custom])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -18,7 +18,7 @@ from tests.cluster.sidecars import sidecar
 from tests.cluster.test_controllers import RESTARTED
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30")
+pytestmark = pytest.mark.custom_resources("1.30", sampled="built-in")
 CASES = Path(__file__).parents[1] / "cases"
 MODES = ("--mode", "build,validate,ungate,protect", "--lease", "none", "--settle", "1")
 EXAMPLES = {

@@ -16,7 +16,7 @@ from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_crash import doomed, moments
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30")
+pytestmark = pytest.mark.custom_resources("1.30", sampled="custom")
 MODE = ("--mode", "build,ungate", "--lease", "none", "--settle", "1")
 CASES = Path(__file__).parents[1] / "cases" / "controllers"
 CONTROLLERS = ("jobset", "kuberay", "lws")

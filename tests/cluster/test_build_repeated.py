@@ -10,13 +10,14 @@ from kubeapi.pods import POD_GROUP_LABEL
 from scheduler_core.sidecar.building import builder
 from scheduler_core.sidecar.building.builder import GroupBuilder
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from tests import builders
 from tests.cluster.building import LABEL
 from tests.cluster.conftest import new_namespace
 from tests.cluster.kubelet import pod
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30")
+pytestmark = pytest.mark.custom_resources("1.30", sampled="custom")
 SECONDS = 0.2
 STARTED = {"startTime": "2026-01-01T00:00:00Z"}
 SCHEDULERS = frozenset({"", "default-scheduler"})
@@ -37,7 +38,14 @@ def building(plane, monkeypatch):
     caller = Caller(find_connection(str(plane.kubeconfig)), "muster-sidecar")
     recorder = EventRecorder("muster.dev/sidecar", "here")
     running = GroupBuilder(
-        caller, plane.programs.minor(), SCHEDULERS, recorder, term=lambda: 1, log=lambda *logged: print(logged), silence=30
+        caller,
+        plane.programs.minor(),
+        SCHEDULERS,
+        recorder,
+        term=lambda: 1,
+        log=lambda *logged: print(logged),
+        silence=30,
+        metrics=SidecarMetrics(),
     )
     running.start()
     yield running

@@ -17,6 +17,7 @@ from tests.cluster.installed import DEPLOY, NAMESPACE
 from tests.cluster.sidecars import sidecar
 from tests.cluster.waiting import until
 
+STARTED = {"startTime": "2026-01-01T00:00:00Z"}
 BAD = {"muster.dev/min-count": "many"}
 WAITS = "muster.dev/pod-group"
 MODES = ("--mode", "build,validate", "--lease", "none")
@@ -24,11 +25,17 @@ MODES = ("--mode", "build,validate", "--lease", "none")
 
 @pytest.fixture(scope="module")
 def examined(plane, tmp_path_factory):
+    """Muster without what mode build needs, which tests of sidecars leave on the control plane."""
+    _delete_parts(plane.api)
     with examination(plane, tmp_path_factory.mktemp("installed")) as result:
         yield result
-        for file in ("components/join/policy.yaml", "sidecar/build.yaml", "sidecar/ungate.yaml"):
-            for each in yaml.safe_load_all((DEPLOY / file).read_text(encoding="utf-8")):
-                plane.api.delete(each["kind"], each["metadata"]["name"])
+        _delete_parts(plane.api)
+
+
+def _delete_parts(api):
+    for file in ("components/join/policy.yaml", "sidecar/build.yaml", "sidecar/ungate.yaml"):
+        for each in yaml.safe_load_all((DEPLOY / file).read_text(encoding="utf-8")):
+            api.delete(each["kind"], each["metadata"]["name"])
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +96,10 @@ def results(examined):
 
 @contextlib.contextmanager
 def created(api, manifest):
+    """Create an object, a Job as if its controller had started it."""
     result = api.create(manifest)
+    if result["kind"] == "Job":
+        api.set_status("Job", result["metadata"]["name"], result["metadata"]["namespace"], status=STARTED)
     yield result
     place = result["metadata"]["name"], result["metadata"]["namespace"]
     api.delete(result["kind"], *place)

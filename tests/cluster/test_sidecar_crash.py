@@ -100,8 +100,9 @@ def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, 
     """Killed after the first bind; meanwhile another takes the room: what is bound leaves, and the gang waits."""
     nodes(*racks(1, size=1))
     with doomed(plane, tmp_path, MODE, 2, lose=False):
-        api.create(pod_group("train", namespace, minimum=3, key=LABEL))
+        # The group comes last: otherwise the condition that pods are missing would be the first write on a busy machine.
         api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
+        api.create(pod_group("train", namespace, minimum=3, key=LABEL))
     # The one write that came before the kill is a bind; it is with the proxy still, perhaps.
     until(lambda: any(places(api, namespace).values()))
     (there,) = [name for name, where in places(api, namespace).items() if where]

@@ -12,7 +12,7 @@ from tests.cluster.test_sidecar_place import GATE, racks
 from tests.cluster.test_sidecar_protect import deleted, finalizers
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+pytestmark = pytest.mark.custom_resources("1.30", "1.37", sampled="custom")
 
 UNGATE = ("--mode", "ungate", "--lease", "none")
 PROTECT = ("--mode", "protect", "--lease", "none")

@@ -16,7 +16,7 @@ from tests.cluster.test_sidecar_crash import doomed, moments
 from tests.cluster.test_sidecar_place import GATE, bound, events_of, scheduled
 from tests.cluster.waiting import until
 
-pytestmark = pytest.mark.custom_resources("1.30")
+pytestmark = pytest.mark.custom_resources("1.30", sampled="custom")
 
 MODE = ("--mode", "ungate,validate", "--lease", "none")
 REPORT = (*MODE, "--deviation-after", "8")

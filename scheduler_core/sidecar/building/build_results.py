@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import collections
+import enum
 import threading
 from collections.abc import Mapping
 from typing import Protocol
 
-from scheduler_core.causes.built_groups import BuildResult, GroupsCause, NotBuiltReason
+from scheduler_core.causes.built_groups import GroupsCause, NotBuiltReason
 from scheduler_core.sidecar.building.owned_objects import Group, Name
 from scheduler_core.sidecar.writes import WriteOutcome
+
+
+class BuildResult(enum.StrEnum):
+    """Result for an object that gets groups; the result of any other is its NotBuiltReason."""
+
+    BUILT = "built"
+    OUTDATED = "outdated"
+    """Its groups are replaced when the pods of the old ones are gone."""
+    REFUSED = "refused"
+    """The API server does not accept them."""
+    FAILED = "failed"
+    """The last write had no answer, or an error of the server."""
+
 
 Key = tuple[Group, Name]
 Result = BuildResult | NotBuiltReason

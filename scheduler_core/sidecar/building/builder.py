@@ -23,7 +23,6 @@ from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.causes.built_groups import (
     EXPECTED,
-    BuildResult,
     GroupsCause,
     GroupsCreated,
     GroupsOutdated,
@@ -32,7 +31,7 @@ from scheduler_core.causes.built_groups import (
 )
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.sidecar.building import waiting_pods
-from scheduler_core.sidecar.building.build_results import BuildMetrics, BuildResults, Key, Result
+from scheduler_core.sidecar.building.build_results import BuildMetrics, BuildResult, BuildResults, Key, Result
 from scheduler_core.sidecar.building.group_plan import GroupPlan, Target, existing, plan_groups
 from scheduler_core.sidecar.building.group_writer import POD, REFUSALS, GroupWriter
 from scheduler_core.sidecar.building.owned_objects import Group, Json, Objects, created_seconds, name_of, uid_of

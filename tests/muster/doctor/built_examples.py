@@ -36,7 +36,14 @@ def job(name: str = "train", created: str = OLD, uid: str = UID, owners: list[An
     template = {"spec": {"restartPolicy": "Never", "containers": [CONTAINER], **spec.pop("pod", {})}}
     annotations = spec.pop("annotations", {})
     whole = {"parallelism": 2, "completions": 2, "template": template, **spec}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, "annotations": annotations}, "spec": whole}
+    # The controller of Jobs has started it, so that it does not create the groups itself.
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": whole,
+        "status": {"startTime": created},
+    }
 
 
 def groups(of: Content) -> list[Content]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler_core.causes.built_groups import BuildResult, GroupsRefused, NotBuiltReason
-from scheduler_core.sidecar.building.build_results import BuildResults
+from scheduler_core.causes.built_groups import GroupsRefused, NotBuiltReason
+from scheduler_core.sidecar.building.build_results import BuildResult, BuildResults
 
 JOB, OTHER, JOBSET = (("batch", "Job"), ("ml", "a")), (("batch", "Job"), ("ml", "b")), (("jobset.x-k8s.io", "JobSet"), ("ml", "a"))
 

@@ -1,0 +1,69 @@
+"""Runner: ``python -m tests.reliability --minutes N [--resume] [NAME...]`` prints a table; 1 if something did not hold."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from tests.cluster.programs import MissingError
+from tests.reliability import churn, tally
+from tests.reliability.campaign import Campaign
+
+CAMPAIGNS: dict[str, Campaign] = {each.name: each for each in (churn.CAMPAIGN,)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run rounds of the campaigns in turn until the time is over; the last round is completed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--resume", action="store_true", help="continue the counts and seeds of the last run")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
+    given = parser.parse_args(arguments)
+    if unknown := set(given.names) - CAMPAIGNS.keys():
+        parser.error(f"unknown campaign {', '.join(sorted(unknown))}; must be one of {', '.join(CAMPAIGNS)}")
+    try:
+        entries = tally.load() if given.resume else {}
+    except msgspec.DecodeError as error:
+        parser.error(f"{tally.FILE} is not a tally: {error}; remove it, or leave out --resume")
+    # SIGTERM also stops all processes started here.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    missing = _run([CAMPAIGNS[each] for each in given.names or CAMPAIGNS], entries, 60 * given.minutes)
+    print("\n".join(tally.table(CAMPAIGNS, entries)))
+    for name, entry in entries.items():
+        for seed, failure in entry.failures:
+            print(f"error: {name}, seed {seed}: {failure}", file=sys.stderr)
+    for name, why in missing.items():
+        print(f"not run: {name}: {why}", file=sys.stderr)
+    return 1 if missing or any(entry.failures for entry in entries.values()) else 0
+
+
+def _run(campaigns: Sequence[Campaign], entries: dict[str, tally.Entry], seconds: float) -> dict[str, str]:
+    """Add rounds to *entries*, one of each campaign in turn; return the campaigns that could not run, with the reason."""
+    missing: dict[str, str] = {}
+    end = time.monotonic() + seconds
+    while left := [each for each in campaigns if each.name not in missing]:
+        for campaign in left:
+            began = time.monotonic()
+            if began >= end:
+                return missing
+            try:
+                done = campaign.run(entries.get(campaign.name, tally.Entry()).seed)
+            except MissingError as error:
+                missing[campaign.name] = str(error)
+                continue
+            entry = entries.setdefault(campaign.name, tally.Entry())
+            entry.add(done, time.monotonic() - began)
+            tally.save(entries)
+            print(
+                f"{campaign.name}: seed {entry.seed - 1}, {entry.tried:,} tried, {len(entry.failures)} failed", file=sys.stderr, flush=True
+            )
+    return missing
+
+
+if __name__ == "__main__":
+    sys.exit(main())

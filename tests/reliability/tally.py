@@ -1,0 +1,50 @@
+"""What campaigns have tried and seen: a JSON file, replaced as a whole after each round, so that a run can end at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from certs import store
+from tests.reliability.campaign import LONGEST, Campaign, Round
+
+FILE = Path(__file__).parents[2] / ".reliability.json"
+
+
+class Entry(msgspec.Struct):
+    """Sums of a campaign: the next seed, examples tried, seconds, and failures with the seed of their round."""
+
+    seed: int = 1
+    tried: int = 0
+    seconds: float = 0.0
+    failures: list[tuple[int, str]] = []
+
+    def add(self, done: Round, seconds: float) -> None:
+        """Add a round, that of ``seed``."""
+        self.tried += done.tried
+        self.seconds += seconds
+        self.failures += [(self.seed, each[:LONGEST]) for each in done.failures]
+        self.seed += 1
+
+
+def load() -> dict[str, Entry]:
+    """Return the entries by name of their campaign; none if there is no file.  Raises msgspec.DecodeError: it is not ours."""
+    return msgspec.json.decode(FILE.read_bytes(), type=dict[str, Entry]) if FILE.exists() else {}
+
+
+def save(entries: Mapping[str, Entry]) -> None:
+    """Replace the file."""
+    store.replace(FILE, msgspec.json.format(msgspec.json.encode(entries, order="sorted"), indent=2), store.PRIVATE)
+
+
+def table(campaigns: Mapping[str, Campaign], entries: Mapping[str, Entry]) -> list[str]:
+    """Return the lines of a Markdown table of the campaigns that have entries."""
+    rows = [
+        f"| {each.attack} | {each.holds} | {entries[name].tried:,} of {each.goal:,} | {entries[name].seconds / 60:,.0f} | "
+        f"{len(entries[name].failures):,} |"
+        for name, each in campaigns.items()
+        if name in entries
+    ]
+    return ["| attack | what must hold | tried | minutes | failed |", "|---|---|---|---|---|", *rows]

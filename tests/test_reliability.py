@@ -1,0 +1,76 @@
+"""Campaigns add up over runs, and report what did not hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.programs import MissingError
+from tests.reliability import __main__ as runner
+from tests.reliability import tally
+from tests.reliability.campaign import Campaign, Round
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    """Return a function that runs campaigns for a moment, one round of each, and returns status, output and errors."""
+    monkeypatch.setattr(tally, "FILE", tmp_path / "tally.json")
+
+    def started(*campaigns, options=()):
+        clock = iter([0.0, *(0.5 for _ in range(2 * len(campaigns))), *[61.0] * 9])
+        monkeypatch.setattr(runner, "CAMPAIGNS", {each.name: each for each in campaigns})
+        monkeypatch.setattr(runner.time, "monotonic", lambda: next(clock))
+        status = runner.main(["--minutes", "1", *options])
+        return (status, *capsys.readouterr())
+
+    return started
+
+
+def campaign(result, name="fuzz"):
+    return Campaign(name, "mutated reviews", "an answer", 1000, result)
+
+
+def test_counts_and_seeds_go_on_where_the_last_run_ended(run):
+    seeds = []
+
+    def one_round(seed):
+        seeds.append(seed)
+        return Round(10)
+
+    assert 0 == run(campaign(one_round))[0]
+    status, output, _ = run(campaign(one_round), options=("--resume",))
+
+    assert (0, [1, 2]) == (status, seeds)
+    assert "| mutated reviews | an answer | 20 of 1,000 | 0 | 0 |" in output
+    assert "| 10 of 1,000 |" in run(campaign(one_round))[1], "without the option it begins anew"
+
+
+def test_what_does_not_hold_is_an_error_with_its_seed(run):
+    status, _, errors = run(campaign(lambda _: Round(3, ("a traceback",))))
+
+    assert 1 == status
+    assert "error: fuzz, seed 1: a traceback" in errors
+
+
+def test_a_campaign_that_cannot_run_is_no_success(run):
+    def missing(_):
+        raise MissingError("no kube-apiserver")
+
+    status, output, errors = run(campaign(missing), campaign(lambda _: Round(1), "other"))
+
+    assert 1 == status
+    assert "not run: fuzz: no kube-apiserver" in errors
+    assert 3 == len(output.splitlines())
+
+
+def test_a_file_that_is_not_a_tally_is_one_line(run, tmp_path):
+    (tmp_path / "tally.json").write_text("[]")
+
+    with pytest.raises(SystemExit):
+        run(campaign(lambda _: Round(1)), options=("--resume",))
+
+
+def test_the_table_names_every_campaign():
+    names = runner.CAMPAIGNS
+    lines = tally.table(names, {name: tally.Entry() for name in names})
+
+    assert len(names) + 2 == len(lines)
