@@ -52,17 +52,17 @@ class Pair:
     digest: bytes
 
 
-def load(cert: str, key: str, client_ca: str = "") -> Pair:
-    """Load and verify the pair; with the file *client_ca*, only clients with a certificate of a CA in it can connect.
+def load(cert: str, key: str, clients_ca: str = "") -> Pair:
+    """Load and verify the pair; with the file *clients_ca*, only clients with a certificate of a CA in it can connect.
 
     Raises:
         PairError: a file is unusable; the message is one line.
     """
-    files = _files(cert, key, client_ca)
+    files = _files(cert, key, clients_ca)
     contents = _contents(files)
     certificates = _certificates(cert, contents[0])
     context = _context(cert, key)
-    clients = _client_cas(client_ca, contents[2]) if client_ca else []
+    clients = _client_cas(clients_ca, contents[2]) if clients_ca else []
     if clients:
         _demand_client_certificate(context, clients)
     # OpenSSL reads the files itself, so the context holds the verified content only if they have not changed.
@@ -92,13 +92,13 @@ _NO_FAILURE = _Failure("", is_unreadable=False)
 class LivePair:
     """Key pair in use.  One thread refreshes it; any thread may read ``pair``, which is replaced by one assignment."""
 
-    def __init__(self, cert: str, key: str, poll_seconds: float, client_ca: str = "") -> None:
+    def __init__(self, cert: str, key: str, poll_seconds: float, clients_ca: str = "") -> None:
         """Load the first pair; see ``load``.  Raises PairError."""
-        self._client_ca, self._poll = client_ca, poll_seconds
+        self._clients_ca, self._poll = clients_ca, poll_seconds
         self.files = cert, key
         self._due = 0.0
         self._failure = _NO_FAILURE
-        self.pair = load(cert, key, client_ca)
+        self.pair = load(cert, key, clients_ca)
 
     def context(self) -> ssl.SSLContext:
         """Return a context for the server's lifetime: each handshake uses the pair that is current then."""
@@ -120,7 +120,7 @@ class LivePair:
             return ""
         self._due = now + self._poll
         try:
-            if _digest(_contents(_files(*self.files, self._client_ca))) == self.pair.digest:
+            if _digest(_contents(_files(*self.files, self._clients_ca))) == self.pair.digest:
                 self._failure = _NO_FAILURE
                 return ""
             self.pair = self._load()
@@ -134,9 +134,9 @@ class LivePair:
     def _load(self) -> Pair:
         """Load the files, a second time if they were replaced between two reads.  Raises PairError."""
         try:
-            return load(*self.files, self._client_ca)
+            return load(*self.files, self._clients_ca)
         except PairError:
-            return load(*self.files, self._client_ca)
+            return load(*self.files, self._clients_ca)
 
     @property
     def error(self) -> str:
@@ -152,8 +152,8 @@ class LivePair:
 RELOADED = "reloaded"
 
 
-def _files(cert: str, key: str, client_ca: str) -> list[str]:
-    return [cert, key, *([client_ca] if client_ca else [])]
+def _files(cert: str, key: str, clients_ca: str) -> list[str]:
+    return [cert, key, *([clients_ca] if clients_ca else [])]
 
 
 def _contents(files: Sequence[str]) -> list[bytes]:
