@@ -32,7 +32,7 @@ BOOKMARK_WATCH = 3
 """Timeout in seconds of a watch that waits for a bookmark only: the server sends one two seconds before the end."""
 BOOKMARK = "BOOKMARK"
 """Type of an event that only names a version."""
-FORBIDDEN, GONE, NOT_FOUND, TOO_MANY = 403, 410, 404, 429
+BAD_REQUEST, FORBIDDEN, GONE, NOT_FOUND, TOO_MANY = 400, 403, 410, 404, 429
 
 
 class WatchStatus(enum.Enum):
@@ -123,8 +123,8 @@ class Watcher:
             try:
                 self._advance()
             except ReplyError as error:
-                if error.code in (GONE, NOT_FOUND):
-                    # The resourceVersion has expired, or the resource is served under another path now.
+                if error.code in (BAD_REQUEST, GONE, NOT_FOUND):
+                    # The resourceVersion is none or has expired, or the resource is served under another path now.
                     self._version = self._path = ""
                 # Discovery needs other permissions.
                 forbidden = error.code == FORBIDDEN and self._step != "discovery"

@@ -70,6 +70,7 @@ def test_a_stream_that_is_cut_inside_an_event_loses_nothing(end):
     "removed",
     [
         pytest.param(failed(410), id="too old, as an answer"),
+        pytest.param(failed(400), id="a version that the server does not read"),
         pytest.param(error_event(410), id="too old, in the stream"),
         pytest.param(error_event(500), id="a failure of the server, in the stream"),
         pytest.param(error_event(504), id="a version that the server does not have yet, in the stream"),

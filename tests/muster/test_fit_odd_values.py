@@ -114,3 +114,12 @@ def test_numbers_in_texts_with_thousands_of_digits(mine, statuses):
     text = json.dumps(mine).encode()
     assert run("fit", [text, CLUSTER])[0] in statuses
     assert CliRunner().invoke(main, ["lint", "path.json"]).exit_code in {0, 1}
+
+
+def test_a_name_of_many_lines_leaves_one_for_the_reason(folder):
+    mine = {**job(1), "metadata": {"name": {"a": "word " * 100}}}
+    (folder / "mine.json").write_text(json.dumps(mine))
+    (folder / "nodes.json").write_text("\n".join(map(json.dumps, NODES)))
+    result = CliRunner().invoke(main, ["fit", "mine.json", "--objects", "nodes.json"])
+    assert 2 == result.exit_code
+    assert "\n  metadata.name: Invalid value: " in result.output

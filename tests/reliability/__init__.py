@@ -3,4 +3,13 @@
 campaign   an attack in rounds, each with a seed, and what must hold
 tally      what was tried and seen so far, kept in a file between runs
 churn      groups and pods that come and go, and the sidecar's memory
+
+mutations    mutations of JSON values and of bytes
+corpus       objects, documents and reviews to start from
+fuzzing      rounds of examples with a limit of time each, and the growth of memory
+reviews      mutated AdmissionReviews in process
+reviews_tls  the same over TLS, also cut, slow and with wrong lengths
+documents    mutated documents for lint, compile, migrate and fit
+watch        watch streams that lie
+expressions  mutated CEL expressions and label selectors
 """

@@ -11,10 +11,20 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, tally
+from tests.reliability import churn, documents, expressions, reviews, reviews_tls, tally, watch
 from tests.reliability.campaign import Campaign
 
-CAMPAIGNS: dict[str, Campaign] = {each.name: each for each in (churn.CAMPAIGN,)}
+CAMPAIGNS: dict[str, Campaign] = {
+    each.name: each
+    for each in (
+        churn.CAMPAIGN,
+        reviews.CAMPAIGN,
+        reviews_tls.CAMPAIGN,
+        *documents.CAMPAIGNS,
+        watch.CAMPAIGN,
+        expressions.CAMPAIGN,
+    )
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -110,10 +110,7 @@ def _steps(stored: ObjectsToUpgrade, mended: Mapping[Name, Content]) -> Iterator
 
 def _waiting(stored: ObjectsToUpgrade, mended: Container[Name]) -> Iterator[Content]:
     for name, content in stored.objects.items():
-        above: Content | None = content
-        while above is not None and name_of(above) not in mended:
-            above = stored.parent(above)
-        if name[0] == "PodGroup" and above is not None:
+        if name[0] == "PodGroup" and any(name_of(above) in mended for above in stored.upwards(content)):
             yield content
 
 

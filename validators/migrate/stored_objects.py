@@ -59,14 +59,24 @@ class ObjectsToUpgrade:
         parent = section(content, "spec").get("parentCompositePodGroupName")
         return self.objects.get(("CompositePodGroup", name_of(content)[1], str(parent))) if parent else None
 
+    def upwards(self, content: Content) -> Iterator[Content]:
+        """Yield an object, its parent and so on; of groups that are each other's parents, each once."""
+        seen: set[Name] = set()
+        above: Content | None = content
+        while above is not None and (name := name_of(above)) not in seen:
+            yield above
+            seen.add(name)
+            above = self.parent(above)
+
     def tree(self, content: Content) -> tuple[str, str]:
-        """Return namespace and Workload of an object; for a group without a Workload, its root."""
-        kind, namespace, name = name_of(content)
-        workload = name if kind == "Workload" else section(section(content, "spec"), "workloadRef").get("workloadName")
-        if workload:
-            return namespace, str(workload)
-        parent = self.parent(content)
-        return self.tree(parent) if parent is not None else (namespace, name)
+        """Return namespace and Workload of an object; for a group without a Workload, its root, or of a cycle its first group."""
+        groups = [*self.upwards(content)]
+        for each in groups:
+            kind, namespace, name = name_of(each)
+            if workload := name if kind == "Workload" else section(each, "spec", "workloadRef").get("workloadName"):
+                return namespace, str(workload)
+        names = [name_of(each)[1:] for each in groups]
+        return names[-1] if self.parent(groups[-1]) is None else min(names)
 
 
 def _is_of_scheduler(rule_id: str) -> bool:

@@ -19,7 +19,7 @@ def settle(objects: Iterable[ObjectMigration]) -> None:
     present: dict[tuple[str, Name], ObjectMigration] = {}
     for each in objects:
         before, after = (group_of(content.get("apiVersion")) for content in (each.content, each.migrated_content()))
-        if after not in WORKLOAD_GROUPS or not each.subject.name:
+        if after not in WORKLOAD_GROUPS or not each.subject.name or not isinstance(each.content.get("kind"), str):
             continue
         if before != after:
             moved.append(each)

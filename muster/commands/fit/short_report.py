@@ -57,7 +57,8 @@ class ShortReport:
         reason = [] if only.kind is Kind.FITS else self._folded(self._reason(only))
         parts = [*self._changes(only), *([each] for each in self._scales), *self._updates(), *self._notes(only.name)]
         first = parts[0] if parts else []
-        most = LINES - 1 - len(needed) - len(first)
+        # Lines about what was not read can take all.
+        most = max(1, LINES - 1 - len(needed) - len(first))
         needed += [*(reason if len(reason) <= most else [*reason[: most - 1], f"{reason[most - 1]} …"]), *first]
         return _joined([*needed, *self._within(parts[1:], LINES - len(needed))])
 

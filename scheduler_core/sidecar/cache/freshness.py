@@ -128,7 +128,8 @@ class Freshness:
         return bool(gone.uid and gone.uid == stamp.uid) or 0 < stamp.version <= gone.version
 
     def _remember_deletion(self, name: Name, stamp: Stamp) -> None:
-        self._gone[name] = stamp
+        if name not in self._gone or not stamp.older_than(self._gone[name]):
+            self._gone[name] = stamp
         self._gone.move_to_end(name)
         while len(self._gone) > MAX_REMEMBERED:
             self._gone.popitem(last=False)

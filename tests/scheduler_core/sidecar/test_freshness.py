@@ -70,6 +70,14 @@ def test_late_event_of_what_was_deleted_brings_nothing_back():
     assert kept.add_or_update(A, Stamp("v", 8))
 
 
+def test_a_late_deletion_of_an_earlier_uid_does_not_hide_the_last_one():
+    stored = Freshness()
+    assert stored.add_or_update(A, Stamp("v", 9))
+    assert stored.delete(A, Stamp("v", 11))
+    assert not stored.delete(A, Stamp("u", 7))
+    assert not stored.add_or_update(A, Stamp("v", 9))
+
+
 def test_deletions_are_remembered_up_to_a_number():
     kept = Freshness()
     for each in range(MAX_REMEMBERED + 1):

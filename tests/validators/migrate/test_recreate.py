@@ -107,3 +107,13 @@ def test_what_cannot_be_mended_has_no_steps_and_says_why():
     old["spec"]["compositePodGroupTemplates"][0]["podGroupTemplates"][0]["priority"] = -(2**40)
     (found,) = recreations([old], NEWER)
     assert ((), True) == (found.steps, bool(found.unmended))
+
+
+def test_groups_that_are_each_others_parents_are_one_tree():
+    gang = {"schedulingPolicy": {"gang": {"minGroupCount": 1}}}
+    ring = [stored("CompositePodGroup", name, {**gang, "parentCompositePodGroupName": other}) for name, other in ("ab", "ba")]
+    leaf = stored("PodGroup", "leaf", {"schedulingPolicy": {"basic": {}}, "parentCompositePodGroupName": "b"})
+    objects = [*ring, leaf]
+
+    assert [("team", "a")] * 3 == [ObjectsToUpgrade(objects, NEWER).tree(each) for each in objects]
+    assert ["leaf", "b", "a"] == [name_of(each)[2] for each in ObjectsToUpgrade(objects, NEWER).upwards(leaf)]

@@ -94,3 +94,10 @@ def test_only_built_in_versions_are_those_of_kubernetes(group: str, names_kubern
     assert ("Kubernetes" in loss.meant) is names_kubernetes
     assert ("would not be valid in Kubernetes" in refused.message) is names_kubernetes
     assert ("would not be valid in scheduling.muster.dev/v1beta1" in refused.message) is not names_kubernetes
+
+
+def test_an_object_without_a_kind_is_no_twin() -> None:
+    nameless = IN_BUILT_IN.replace("kind: PodGroup\n", "")
+    migration = migrate(IN_CUSTOM, nameless, to=f"{BUILT_IN}/v1beta1")
+
+    assert (migration.exit_status, migration.notes) == (0, ())

@@ -1,0 +1,99 @@
+"""A short round of each campaign of mutations; planted faults are noticed."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from tests.reliability import documents, expressions, fuzzing, reviews, reviews_tls, watch
+from tests.reliability.mutations import Mutator
+
+OTHER_UID = """
+from webhooks.admission import review
+encode = review.encode
+review.encode = lambda request, verdict: encode(request, verdict).replace(b'"uid":"', b'"uid":"x', 1)
+"""
+EXAMPLES = {"lint": 200, "compile": 60, "migrate": 100, "fit": 15}
+COMMANDS = {each.name: each for each in documents.CAMPAIGNS}
+FAULTS = {
+    "lint": "validators.lint.engine.report_on",
+    "compile": "muster.commands.compile.command._write",
+    "migrate": "validators.migrate.twins.settle",
+    "fit": "muster.commands.fit.command._judged",
+}
+
+
+def test_mutated_reviews():
+    assert () == reviews.run(1, 600).failures
+    assert () == reviews.run(2, 600).failures
+
+
+def test_a_5xx_is_a_failure(monkeypatch):
+    monkeypatch.setattr("webhooks.server.routes._bad_request", lambda reason: 1 / 0)
+    assert "answer 500" in reviews.run(1, 200).failures[0]
+
+
+def test_mutated_reviews_over_tls():
+    assert () == reviews_tls.run(1, 120).failures
+    assert any("uid 'x" in each for each in reviews_tls.run(1, 60, before=OTHER_UID).failures)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_mutated_documents(name):
+    assert () == COMMANDS[name].run(1, EXAMPLES[name]).failures
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_traceback_is_a_failure_and_names_the_document(name, monkeypatch):
+    monkeypatch.setattr(FAULTS[name], lambda *_, **__: 1 / 0)
+    assert "ZeroDivisionError" in COMMANDS[name].run(1, 10).failures[0]
+
+
+def test_streams_that_lie():
+    assert () == watch.run(1, 25).failures
+
+
+def test_a_store_that_misses_a_deletion_is_a_failure():
+    class Forgetful(watch.StoreSink):
+        def change(self, event, content, version):
+            super().change("BOOKMARK" if event == "DELETED" else event, content, version)
+
+    assert "instead of" in watch.run(1, 25, Forgetful).failures[0]
+
+
+def test_mutated_expressions_and_selectors():
+    assert () == expressions.run(1, 150).failures
+
+
+def test_an_error_that_is_not_documented_is_a_failure(monkeypatch):
+    monkeypatch.setattr(expressions, "holds", lambda *_, **__: 1 / 0)
+    assert "ZeroDivisionError" in expressions.run(1, 20).failures[0]
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [pytest.param(lambda: time.sleep(60), id="waits"), pytest.param(lambda: [each for each in iter(int, 1) if each], id="computes")],
+)
+def test_a_round_ends_although_an_example_does_not(endless):
+    done = fuzzing.attempt([int, endless, int], lambda each: each(), 0.05)
+    assert (3, 1) == (done.tried, len(done.failures))
+    assert "not ended within 0.05 s" in done.failures[0]
+
+
+def test_growth_from_round_to_round_is_a_failure():
+    memory, kept, reports = fuzzing.Memory(), [], []
+    for _ in range(4):
+        memory.began()
+        kept.append(bytearray(b"x" * 8_000_000))
+        reports.append([*memory.ended(12_000_000)])
+    assert [0, 0, 0, 1] == [len(each) for each in reports]
+
+
+def test_mutations_are_repeated_by_their_seed_and_leave_the_given_value():
+    given = {"spec": {"a": [1, "x", {"b": None}], "minCount": 3}}
+    assert repr(Mutator(5, [given]).value(given)) == repr(Mutator(5, [given]).value(given))
+    assert {"spec": {"a": [1, "x", {"b": None}], "minCount": 3}} == given
+    assert 90 < len({repr(Mutator(seed, [given]).value(given)) for seed in range(200)})
+    assert 90 < len({Mutator(seed).data(random.Random(1).randbytes(50)) for seed in range(200)})
