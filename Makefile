@@ -10,6 +10,7 @@
 # make manifests         render deploy/ from the chart; helm is built by make cluster-assets
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
 # make release           build what is published of a commit into dist/: packages, chart, image, list of components, checksums.
+#                        Before, pip-audit asks for advisories about the locked packages; ACCEPT=ID leaves one out.
 #                        BASE=IMAGE@sha256:DIGEST builds the image on another base; PARTS="packages chart" leaves out the rest
 # make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder.
@@ -65,7 +66,7 @@ docs-site: dev
 	@$(BIN)/zensical build --strict
 
 release: dev
-	@$(BIN)/python -m release $(if $(BASE),--base $(BASE)) $(PARTS)
+	@$(BIN)/python -m release $(if $(BASE),--base $(BASE)) $(foreach id,$(ACCEPT),--accept-advisory $(id)) $(PARTS)
 
 # Needs Go and no virtual environment.  If KUBEBUILDER_ASSETS is set, it is used unchanged.
 cluster-assets:

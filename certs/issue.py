@@ -18,8 +18,8 @@ from certs.pair import Authority, Names, Pair
 BACKDATED = dt.timedelta(minutes=5)
 """Certificates are valid from this long before their creation, because the clock of a client can be slow."""
 CA_NAME = "muster-webhook-ca"
-LEAF_NAME = "muster-webhook"
-"""Subject without host names: clients compare the subject alternative names only."""
+LEAF_NAME, CLIENT_NAME = "muster-webhook", "muster-webhook-client"
+"""Subjects without host names: clients compare the subject alternative names only."""
 
 
 class IssueError(ValueError):
@@ -40,8 +40,8 @@ def authority(now: dt.datetime, days: int = CA_DAYS) -> Authority:
     return Authority(certificate.public_bytes(serialization.Encoding.PEM), _private(key))
 
 
-def leaf(ca: Authority, names: Names, now: dt.datetime, days: int = LEAF_DAYS) -> Pair:
-    """Return a serving pair for *names*, signed by *ca*, valid for *days* from *now* but not longer than the CA.
+def leaf(ca: Authority, names: Names, now: dt.datetime, days: int = LEAF_DAYS, *, client: bool = False) -> Pair:
+    """Return a pair for *names*, signed by *ca*, valid for *days* from *now* but not longer than the CA: of a server, or of a *client*.
 
     Raises:
         IssueError: the CA cannot be read, is no CA, does not match its key, or has expired.
@@ -49,14 +49,15 @@ def leaf(ca: Authority, names: Names, now: dt.datetime, days: int = LEAF_DAYS) -
     signer, signing_key = _parse(ca, now)
     key = ec.generate_private_key(ec.SECP256R1())
     end = min(now + dt.timedelta(days=days), signer.not_valid_after_utc)
+    purpose = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH
     sans = [*map(x509.DNSName, names.dns), *map(x509.IPAddress, names.addresses)]
     identifier = signer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     certificate = (
-        _builder(signer.subject, _name(LEAF_NAME), key.public_key(), now, end)
+        _builder(signer.subject, _name(CLIENT_NAME if client else LEAF_NAME), key.public_key(), now, end)
         .add_extension(x509.SubjectAlternativeName(sans), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(digital_signature=True), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
         .sign(signing_key, hashes.SHA256())
     )

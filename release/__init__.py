@@ -1,6 +1,7 @@
 """Files that are published of a commit, built into ``dist/``: ``make release``, or ``python -m release``.
 
 tree       the sources: a commit without changes, and one version in all of its files
+audit      published advisories about the locked packages
 packages   source distribution, wheel, and archive of the Helm chart
 image      archive of the image
 contents   list of the components of the image (SBOM)

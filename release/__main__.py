@@ -10,12 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from release import contents, image, packages, tree
+from release import audit, contents, image, packages, tree
 from release.tree import RefusalError
 from tests.cluster.programs import MissingError
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("packages", "chart", "image")
+PARTS = ("audit", "packages", "chart", "image")
 CHECKSUMS = "SHA256SUMS"
 REFUSED = 2
 
@@ -26,6 +26,13 @@ def main() -> int:
     os.umask(0o022)
     parser = argparse.ArgumentParser(prog="make release", description=__doc__)
     parser.add_argument("--base", default="", help="base image of a registry, with its digest; by default it is made of Debian's packages")
+    parser.add_argument(
+        "--accept-advisory",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="advisory that does not concern Muster, by id or alias (repeatable)",
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; by default all")
     given = parser.parse_args()
     if unknown := {*given.parts} - {*PARTS}:
@@ -33,7 +40,9 @@ def main() -> int:
     parts = given.parts or PARTS
     try:
         reasons = [*tree.problems(ROOT), *(image.missing(given.base) if "image" in parts else [])]
-        if not reasons:
+        if not reasons and "audit" in parts:
+            reasons += audit.problems(ROOT, given.accept_advisory)
+        if not reasons and {*parts} - {"audit"}:
             build(ROOT / "dist", parts, given.base)
     except (MissingError, RefusalError) as error:
         reasons = [str(error)]

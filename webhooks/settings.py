@@ -79,6 +79,15 @@ class Settings(LimitSettings):
     tls_key: str = setting(
         Option("--tls-key", FILE, "Private key, PEM; reloaded when it changes.", purpose="the leaf's private key, PEM, not encrypted")
     )
+    client_ca: str = setting(
+        Option(
+            "--client-ca",
+            FILE,
+            "CA of client certificates, PEM; others cannot connect.",
+            purpose="CA that signs the client certificates of the API servers, PEM; reloaded when it changes. Other clients cannot connect to "
+            "the address of --bind; empty: every client can",
+        )
+    )
     objects: tuple[str, ...] = setting(
         Option(
             "--objects",

@@ -46,12 +46,11 @@ def command() -> None:
 @click.option("--out", "out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Directory to write to.")
 @click.option("--name", "names", required=True, multiple=True, metavar="NAME", help="DNS name or IP address (repeatable).")
 @click.option("--ca", "ca", metavar="DIR", type=click.Path(path_type=Path), help="Sign with ca.crt and ca.key of DIR.")
-@click.option(
-    "--days", default=LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Validity of the serving certificate, in days."
-)
+@click.option("--days", default=LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Validity of the certificate, in days.")
+@click.option("--client", is_flag=True, help="Issue a client certificate, with which an API server calls a server with --client-ca.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option("--keep-ca-key", is_flag=True, help="Also write ca.key, to sign further certificates.")
-def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: int, force: bool, keep_ca_key: bool) -> None:
+def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: int, client: bool, force: bool, keep_ca_key: bool) -> None:
     """Issue a CA and a serving certificate: ca.crt, tls.crt and tls.key."""
     extras.require("webhooks")
     from certs import inspection, issue, pair, store
@@ -62,7 +61,7 @@ def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: i
     now = dt.datetime.now(dt.UTC)
     try:
         authority = store.read_authority(ca) if ca else issue.authority(now, max(CA_DAYS, days))
-        issued = issue.leaf(authority, pair.names_of(names), now, days)
+        issued = issue.leaf(authority, pair.names_of(names), now, days, client=client)
         store.write(out, issued, authority.key if keep_ca_key else None)
         report = inspection.inspect(str(out / store.CERTIFICATE), issued.certificate, now)
     except (pair.BadNameError, issue.IssueError, store.StoreError) as error:

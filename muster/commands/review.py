@@ -62,6 +62,7 @@ def review(
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
     from validators.lint import files
+    from validators.reports.escape import json_escapes
     from webhooks.admission import replay
 
     for name, _ in enforcement.rules:
@@ -76,7 +77,7 @@ def review(
             answer = replay.unreadable(f"{place}: {record.error}") if record.error else replay.answer(record.text, replay_options, place)
             # The line would be mixed with the answers on a terminal.
             progress.end()
-            click.echo(answer.text)
+            click.echo(json_escapes(answer.text.decode()))
             status, answered = _BAD_RECORD if answer.bad else status, answered + 1
     progress.end()
     if not answered:

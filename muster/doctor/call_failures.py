@@ -33,6 +33,10 @@ class Failure(enum.Enum):
         "the server did not answer in time: the API server does not reach its pods, as behind a firewall or a NetworkPolicy, or it hangs"
     )
     CLOSED = "the connection was closed: the server restarts, or something else listens there"
+    CLIENT = (
+        "the server closes the connection: it demands a client certificate (--client-ca), and that of the API server is missing, expired or of "
+        "another CA"
+    )
     NOT_TLS = "what answers does not speak TLS"
     PATH = "the server does not know the path that is called"
     ANSWER = "what answers is no webhook server"
@@ -57,7 +61,7 @@ _TEXTS = (
     (Failure.TIMEOUT, ("context deadline exceeded", "i/o timeout", "Client.Timeout", "handshake timeout")),
     (Failure.PATH, ("could not find the requested resource",)),
     (Failure.ANSWER, ("received invalid webhook response", "an error on the server", "couldn't get version/kind", "unexpected content")),
-    (Failure.CLOSED, ("EOF", "connection reset", "broken pipe")),
+    (Failure.CLOSED, ("EOF", "connection reset", "broken pipe", "use of closed network connection", "server closed idle connection")),
 )
 _SERVICE = re.compile(r'services? "[^"]*" not found')
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from kubeapi.problem import Problem
@@ -18,6 +17,7 @@ from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.phrases import shape_words
+from validators.reports.escape import json_text
 
 VERSION = 1
 _MILLISECONDS = 3
@@ -26,12 +26,12 @@ _MILLISECONDS = 3
 
 def render(answer: Answer) -> str:
     """Return one JSON document, indented."""
-    return json.dumps(as_json(answer), ensure_ascii=False, indent=2) + "\n"
+    return json_text(as_json(answer), indent=2)
 
 
 def line(content: Mapping[str, object]) -> str:
     """Return one JSON document on one line."""
-    return json.dumps(content, ensure_ascii=False) + "\n"
+    return json_text(content)
 
 
 def as_json(answer: Answer) -> dict[str, object]:

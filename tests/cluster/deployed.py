@@ -117,15 +117,16 @@ class Deployed:
             return False
 
     def _mounted(self, spec: Manifest, container: Manifest) -> list[str]:
-        """Write the Secrets that are mounted; return the arguments with the paths of their files."""
-        secrets = {each["name"]: each["secret"]["secretName"] for each in spec["volumes"] if "secret" in each}
-        mounted = {each["mountPath"]: secrets[each["name"]] for each in container["volumeMounts"] if each["name"] in secrets}
+        """Write the Secrets and ConfigMaps that are mounted; return the arguments with the paths of their files."""
+        sources = {each["name"]: ("Secret", each["secret"]["secretName"]) for each in spec["volumes"] if "secret" in each}
+        sources |= {each["name"]: ("ConfigMap", each["configMap"]["name"]) for each in spec["volumes"] if "configMap" in each}
+        mounted = {each["mountPath"]: sources[each["name"]] for each in container["volumeMounts"] if each["name"] in sources}
         arguments = list(container["args"])
-        for path, name in mounted.items():
+        for path, (kind, name) in mounted.items():
             files = self._folder / name
             files.mkdir(exist_ok=True)
-            for key, value in self._plane.api.get("Secret", name, self._namespace)["data"].items():
-                (files / key).write_bytes(base64.b64decode(value))
+            for key, value in self._plane.api.get(kind, name, self._namespace)["data"].items():
+                (files / key).write_bytes(base64.b64decode(value) if kind == "Secret" else value.encode())
             arguments = [each.replace(f"={path}/", f"={files}/") for each in arguments]
         return arguments
 

@@ -135,6 +135,25 @@ def test_an_overlay_with_managed_certificates_is_the_chart(overlay, values):
     assert want == found
 
 
+def test_the_component_of_client_certificates_is_the_value_of_the_chart(tmp_path):
+    kubectl = available(lambda: programs.find().path("kubectl"))
+    shutil.copytree(rendered.DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns("certs"))
+    own = tmp_path / "deploy" / "overlays" / "own"
+    own.mkdir()
+    lines = ["resources: [../managed]", "components: [../../components/client-ca]"]
+    (own / "kustomization.yaml").write_text("\n".join(lines), encoding="utf-8")
+    built = subprocess.run([kubectl, "kustomize", own], capture_output=True, text=True, check=True).stdout
+    (deployment,) = (each for each in yaml.safe_load_all(built) if each["kind"] == "Deployment")
+    want = objects("webhooks.clientCAConfigMap=muster-client-ca")["Deployment", "muster-webhook"]
+
+    (changed,), (rendered_one,) = (each["spec"]["template"]["spec"]["containers"] for each in (deployment, want))
+    for each in (changed, rendered_one):
+        each["env"].sort(key=lambda variable: variable["name"])
+    assert deployment == want
+    (mount,) = (each["mountPath"] for each in rendered_one["volumeMounts"] if each["name"] == "client-ca")
+    assert f"--client-ca={mount}/ca.crt" in rendered_one["args"]
+
+
 def test_an_issuer_of_the_user_replaces_that_of_the_chart():
     values = ("certificate.source=cert-manager", "certificate.certManager.issuerRef.name=ours")
     found = objects(*values, "certificate.certManager.issuerRef.kind=ClusterIssuer")

@@ -24,6 +24,7 @@ VALUES = (
     "webhooks.exemptNamespaces=null",
     "webhooks.pods=true",
     "webhooks.hostNetwork=true",
+    "webhooks.clientCAConfigMap=client-ca",
     "webhooks.env.MUSTER_ENFORCEMENT=warn",
     "webhooks.env.MUSTER_REQUEST_SECONDS=6",
     "webhooks.env.MUSTER_KUBERNETES=1.36",

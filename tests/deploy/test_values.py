@@ -77,6 +77,7 @@ def test_every_value_is_on_the_page():
         pytest.param("sidecar.env.MUSTER_STRATEGY=best", "MUSTER_STRATEGY", id="no strategy of the sidecar"),
         pytest.param("sidecar.env.MUSTER_WRITERS=65", "MUSTER_WRITERS", id="above the largest number of the sidecar"),
         pytest.param("sidecar.env.MUSTER_LABELS=maybe", "MUSTER_LABELS", id="neither on nor off"),
+        pytest.param("webhooks.clientCAConfigMap=CA", "clientCAConfigMap", id="a name that no ConfigMap has"),
         pytest.param("webhooks.resources.limit.memory=1Gi", "limit", id="a key of the resources"),
         pytest.param("webhooks.tolerations[0].opertor=Exists", "opertor", id="a key of a toleration"),
         pytest.param("webhooks.tolerations[0].effect=NoExecute", "tolerations/0", id="a toleration of everything without Exists"),
@@ -335,11 +336,12 @@ def test_the_bounds_are_those_that_the_server_checks(option):
 @pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
 def test_a_variable_of_the_chart_is_not_set_twice(name, section):
     """The API server refuses a list of variables with a name twice, and an option of the container hides its variable."""
-    _, own = container(name, *SIDECAR, "webhooks.pods=true")
+    given = (*SIDECAR, "webhooks.pods=true", "webhooks.clientCAConfigMap=client-ca")
+    _, own = container(name, *given)
     options = [each.partition("=")[0].removeprefix("--") for each in own["args"] if each.startswith("--")]
     for variable in (*(each["name"] for each in own["env"]), *(f"MUSTER_{each.upper().replace('-', '_')}" for each in options)):
         (value, *_) = values_schema.variables()[section].get(variable, {}).get("enum", ["1"])
-        done = with_values(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable}={str(value).lower()}")
+        done = with_values(*given, f"{section}.env.{variable}={str(value).lower()}")
         assert (1, True) == (done.returncode, f"{section}.env.{variable}: the chart sets this variable itself" in done.stderr), done.stderr
 
 

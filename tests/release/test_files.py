@@ -255,4 +255,4 @@ def test_a_folder_without_commits_is_refused(clone: Path) -> None:
 
 
 def test_an_unknown_part_is_refused(clone: Path) -> None:
-    assert refusal(clone, "wheel")[-1].endswith("wheel: a part is one of packages, chart, image")
+    assert refusal(clone, "wheel")[-1].endswith("wheel: a part is one of audit, packages, chart, image")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 
 from validators.migrate.change import Add, Change, Reform, Remove, Rename, Replace, Unwrap
 from validators.migrate.outcome import File, Made, Migration, Spot, dotted
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 
 VERSION = 1
 
@@ -52,7 +51,7 @@ def as_json(migration: Migration, written: Collection[str] = ()) -> str:
             "refused": len(migration.refused),
         },
     }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return json_text(content, indent=2)
 
 
 def _at(spot: Spot) -> str:

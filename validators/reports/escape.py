@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-_NOT_XML = r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _CI_COMMANDS = ("::", "##[")
 """Beginnings of a line that a runner of GitHub obeys, also behind spaces."""
 _MARKDOWN = r"([\\`*_{}\[\]<>#|~])"
@@ -26,9 +26,16 @@ def printable_lines(text: str) -> str:
     return text
 
 
-def xml(text: str) -> str:
-    """Return *text* with escapes for characters that XML forbids; the XML writer escapes the rest."""
-    return re.sub(_NOT_XML, lambda match: _escape(match.group()), text)
+def json_text(content: object, indent: int | None = None) -> str:
+    """Return *content* as JSON with a line end, for people too: letters of any script are readable, and no character controls a terminal."""
+    return json_escapes(json.dumps(content, ensure_ascii=False, indent=indent)) + "\n"
+
+
+def json_escapes(text: str) -> str:
+    """Return *text*, JSON, with escapes of JSON for the characters for which ``printable`` has some, but for line ends."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)
 
 
 def markdown(text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubeapi.versions import kubernetes_releases
 from validators.model import controllers
+from validators.reports.escape import json_text
 from validators.rules.base import About, Example, Operation, Rule
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -43,7 +43,7 @@ def text(rules: Iterable[Rule], columns: int = WIDTH) -> str:
 
 def as_json(rules: Iterable[Rule]) -> str:
     """Return a JSON document with ``version`` and ``rules``."""
-    return json.dumps({"version": 1, "rules": [_as_json(each) for each in rules]}, ensure_ascii=False, indent=2) + "\n"
+    return json_text({"version": 1, "rules": [_as_json(each) for each in rules]}, indent=2)
 
 
 def markdown(rules: Sequence[Rule], *, introduction: str = "") -> str:

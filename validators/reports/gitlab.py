@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from validators.lint.finding import UNREADABLE, Finding, Report
+from validators.reports.escape import json_text
 from validators.reports.fingerprint import Fingerprints
 from validators.rules.base import Severity
 
@@ -14,7 +13,7 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.OFF:
 def render(report: Report) -> str:
     """Return one JSON list."""
     fingerprints = Fingerprints()
-    return json.dumps([_issue(each, fingerprints.next(each)) for each in report.findings], ensure_ascii=False, indent=2) + "\n"
+    return json_text([_issue(each, fingerprints.next(each)) for each in report.findings], indent=2)
 
 
 def _issue(finding: Finding, fingerprint: str) -> dict[str, object]:

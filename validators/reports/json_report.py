@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 from validators.lint.finding import Finding, Report, TextFix
+from validators.reports.escape import json_text
 
 VERSION = 1
 
 
 def render(report: Report) -> str:
     """Return one indented JSON document."""
-    return json.dumps(as_json(report), ensure_ascii=False, indent=2) + "\n"
+    return json_text(as_json(report), indent=2)
 
 
 def as_json(report: Report) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from xml.etree import ElementTree as ET
 
 from validators.lint.finding import UNREADABLE, Checked, Finding, Report, file_order
-from validators.reports.escape import xml
+from validators.reports.escape import printable
 from validators.rules.base import Severity
 
 
@@ -37,7 +37,7 @@ def _by_file(items: Iterable[_OfFile]) -> dict[str, list[_OfFile]]:
 
 
 def _suite(root: ET.Element, file: str, findings: Iterable[Finding], checked: Iterable[Checked]) -> None:
-    suite = ET.SubElement(root, "testsuite", name=xml(file))
+    suite = ET.SubElement(root, "testsuite", name=printable(file))
     by_object: dict[int | None, list[Finding]] = {}
     for each in findings:
         by_object.setdefault(each.index, []).append(each)
@@ -49,16 +49,16 @@ def _suite(root: ET.Element, file: str, findings: Iterable[Finding], checked: It
 
 
 def _case(suite: ET.Element, file: str, name: str, findings: Iterable[Finding]) -> None:
-    case = ET.SubElement(suite, "testcase", classname=xml(file), name=xml(name))
+    case = ET.SubElement(suite, "testcase", classname=printable(file), name=printable(name))
     warnings: list[str] = []
     for each in findings:
         if each.severity is Severity.ERROR:
             tag = "error" if each.rule == UNREADABLE else "failure"
-            ET.SubElement(case, tag, type=each.rule, message=xml(each.message)).text = xml(_text(each))
+            ET.SubElement(case, tag, type=each.rule, message=printable(each.message)).text = printable(_text(each))
         else:
             warnings.append(_text(each))
     if warnings:
-        ET.SubElement(case, "system-out").text = xml("\n".join(warnings))
+        ET.SubElement(case, "system-out").text = "\n".join(map(printable, warnings))
 
 
 def _text(finding: Finding) -> str:

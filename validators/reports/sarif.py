@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import re
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from urllib.parse import quote
 from validators import rules
 from validators.lint.finding import UNREADABLE, Finding, Report, TextFix
 from validators.lint.places import Span
+from validators.reports.escape import json_text, printable
 from validators.reports.fingerprint import Fingerprints
 from validators.rules.base import Rule, Severity
 
@@ -23,7 +23,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.OFF: "
 
 def render(report: Report) -> str:
     """Return one SARIF log with one run, and descriptions of the rules with findings.  Columns count Unicode code points."""
-    return json.dumps(as_sarif(report, rules.discover()), ensure_ascii=False, indent=2) + "\n"
+    return json_text(as_sarif(report, rules.discover()), indent=2)
 
 
 def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
@@ -81,11 +81,16 @@ def _result(finding: Finding, number: int, fingerprint: str) -> dict[str, object
         "ruleId": finding.rule,
         "ruleIndex": number,
         "level": _LEVELS[finding.severity],
-        "message": {"text": f"{field}{finding.message}"},
+        "message": {"text": _plain(f"{field}{finding.message}")},
         "locations": [_location(finding)],
         "partialFingerprints": {"musterFinding/v1": fingerprint},
     }
     return result if finding.fix is None else result | {"fixes": [_fix(finding.file, finding.fix)]}
+
+
+def _plain(text: str) -> str:
+    """Return *text* on one line, and without links: viewers make one of [text](address) (SARIF 2.1.0, 3.11.6)."""
+    return printable(text).replace("](", "]\\(")
 
 
 def _fix(file: str, fix: TextFix) -> dict[str, object]:
@@ -122,4 +127,4 @@ def _artifact(file: str) -> dict[str, str]:
 
 
 def _notification(finding: Finding) -> dict[str, object]:
-    return {"level": "error", "message": {"text": finding.message}, "locations": [_location(finding)]}
+    return {"level": "error", "message": {"text": _plain(finding.message)}, "locations": [_location(finding)]}

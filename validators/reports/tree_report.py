@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -21,7 +20,7 @@ from validators.model.templates import COMPOSITES, LEAVES, SPEC
 from validators.model.views import Job, JobSet, Pod
 from validators.object_lookup import api_group_of, group_rank, references_to_groups
 from validators.reports import counts
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 from validators.reports.json_report import finding_as_json
 
 _IN_TEMPLATE = re.compile(rf"spec(?:\.(?:{LEAVES}|{COMPOSITES})\[\d+\])+")
@@ -88,7 +87,7 @@ def as_json(forest: Forest) -> str:
         for depth, branch in _walk(root)
     ]
     others = [finding_as_json(each) for each in forest.others]
-    return json.dumps({"version": VERSION, "rows": rows, "findings": others}, ensure_ascii=False, indent=2) + "\n"
+    return json_text({"version": VERSION, "rows": rows, "findings": others}, indent=2)
 
 
 def _lines(root: Branch) -> Iterator[str]:

@@ -230,7 +230,7 @@ class Telemetry:
         self._faults.inc()
 
     def certificate(self, kind: str, begins: float, expires: float) -> None:
-        """Set the validity of a certificate, the leaf or the ca, in seconds since the epoch."""
+        """Set the validity of a certificate, the leaf, the ca or the client-ca, in seconds since the epoch."""
         self._begin.labels(kind).set(begins)
         self._expiry.labels(kind).set(expires)
 

@@ -281,7 +281,7 @@ def _certificate(settings: Settings) -> Callable[[Path], tuple[tls.LivePair, Man
 def _live_pair(files: tuple[str, str], settings: Settings) -> tls.LivePair:
     """Return the key pair to serve.  Raises StartError."""
     try:
-        return tls.LivePair(*files, settings.tls_poll_seconds)
+        return tls.LivePair(*files, settings.tls_poll_seconds, settings.client_ca)
     except tls.PairError as error:
         raise StartError(str(error)) from None
 

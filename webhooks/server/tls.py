@@ -1,6 +1,6 @@
-"""Serving key pair, from files that are replaced while the server runs.
+"""Serving key pair and CA of clients, from files that are replaced while the server runs.
 
-Edge: ssl and cryptography.  A pair is loaded only if both files match and do not change while they are read; until then the
+Edge: ssl and cryptography.  A pair is loaded only if its files match and do not change while they are read; until then the
 last good pair stays in use.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,26 +42,31 @@ class Validity(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """Verified key pair: its context, the leaf as PEM, and begin and end of the validity of leaf and CA."""
+    """Verified key pair: its context, the leaf as PEM, begin and end of the validity of leaf, CA and CA of clients, digest of the files."""
 
     context: ssl.SSLContext
     leaf: bytes
     leaf_validity: Validity
     ca_validity: Validity | None
+    client_ca_validity: Validity | None
     digest: bytes
 
 
-def load(cert: str, key: str) -> Pair:
-    """Load and verify the pair.
+def load(cert: str, key: str, clients_ca: str = "") -> Pair:
+    """Load and verify the pair; with the file *clients_ca*, only clients with a certificate of a CA in it can connect.
 
     Raises:
         PairError: a file is unusable; the message is one line.
     """
-    chain, secret = _read(cert), _read(key)
-    certificates = _certificates(cert, chain)
+    files = _files(cert, key, clients_ca)
+    contents = _contents(files)
+    certificates = _certificates(cert, contents[0])
     context = _context(cert, key)
+    clients = _client_cas(clients_ca, contents[2]) if clients_ca else []
+    if clients:
+        _demand_client_certificate(context, clients)
     # OpenSSL reads the files itself, so the context holds the verified content only if they have not changed.
-    if (_read(cert), _read(key)) != (chain, secret):
+    if _contents(files) != contents:
         raise PairError(f"{cert} and {key} change while they are read")
     ca = certificates[-1] if len(certificates) > 1 else _ca_file(cert)
     return Pair(
@@ -68,7 +74,8 @@ def load(cert: str, key: str) -> Pair:
         certificates[0].public_bytes(Encoding.PEM),
         _validity(certificates[0]),
         None if ca is None else _validity(ca),
-        hashlib.sha256(chain + b"\0" + secret).digest(),
+        max((_validity(each) for each in clients), key=lambda each: each.expires, default=None),
+        _digest(contents),
     )
 
 
@@ -85,13 +92,13 @@ _NO_FAILURE = _Failure("", is_unreadable=False)
 class LivePair:
     """Key pair in use.  One thread refreshes it; any thread may read ``pair``, which is replaced by one assignment."""
 
-    def __init__(self, cert: str, key: str, poll_seconds: float) -> None:
-        """Load the first pair.  Raises PairError."""
-        self._cert, self._key, self._poll = cert, key, poll_seconds
+    def __init__(self, cert: str, key: str, poll_seconds: float, clients_ca: str = "") -> None:
+        """Load the first pair; see ``load``.  Raises PairError."""
+        self._clients_ca, self._poll = clients_ca, poll_seconds
         self.files = cert, key
         self._due = 0.0
         self._failure = _NO_FAILURE
-        self.pair = load(cert, key)
+        self.pair = load(cert, key, clients_ca)
 
     def context(self) -> ssl.SSLContext:
         """Return a context for the server's lifetime: each handshake uses the pair that is current then."""
@@ -100,7 +107,8 @@ class LivePair:
         return context
 
     def _choose(self, handshake: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        # OpenSSL calls this for every ClientHello, one without a server name as well.
+        # OpenSSL calls this for every ClientHello, one without a server name as well.  It then takes certificate and CAs of clients from the
+        # new context, but whether a client needs a certificate from the first one: so that does not change while the server runs.
         handshake.context = self.pair.context
 
     def refresh(self, now: float) -> str:
@@ -112,7 +120,7 @@ class LivePair:
             return ""
         self._due = now + self._poll
         try:
-            if self._digest() == self.pair.digest:
+            if _digest(_contents(_files(*self.files, self._clients_ca))) == self.pair.digest:
                 self._failure = _NO_FAILURE
                 return ""
             self.pair = self._load()
@@ -126,9 +134,9 @@ class LivePair:
     def _load(self) -> Pair:
         """Load the files, a second time if they were replaced between two reads.  Raises PairError."""
         try:
-            return load(self._cert, self._key)
+            return load(*self.files, self._clients_ca)
         except PairError:
-            return load(self._cert, self._key)
+            return load(*self.files, self._clients_ca)
 
     @property
     def error(self) -> str:
@@ -140,11 +148,20 @@ class LivePair:
         """Return True if a file could not be read; False if its content is the problem, for example an incomplete write."""
         return self._failure.is_unreadable
 
-    def _digest(self) -> bytes:
-        return hashlib.sha256(_read(self._cert) + b"\0" + _read(self._key)).digest()
-
 
 RELOADED = "reloaded"
+
+
+def _files(cert: str, key: str, clients_ca: str) -> list[str]:
+    return [cert, key, *([clients_ca] if clients_ca else [])]
+
+
+def _contents(files: Sequence[str]) -> list[bytes]:
+    return [_read(each) for each in files]
+
+
+def _digest(contents: Sequence[bytes]) -> bytes:
+    return hashlib.sha256(b"\0".join(contents)).digest()
 
 
 def _read(path: str) -> bytes:
@@ -186,6 +203,34 @@ def _context(cert: str, key: str) -> ssl.SSLContext:
     except OSError as error:
         raise UnreadablePairError(f"{cert} and {key}", error) from None
     return context
+
+
+def _client_cas(path: str, content: bytes) -> list[x509.Certificate]:
+    """Return the CAs that sign certificates of clients.  Raises PairError if a certificate in the file is not that of a CA."""
+    certificates = _certificates(path, content)
+    if not all(map(_is_ca, certificates)):
+        raise PairError(
+            f"{path} must only have certificates of CAs (basicConstraints CA:TRUE), those that sign the certificates of clients"
+        )
+    return certificates
+
+
+def _is_ca(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+
+
+def _demand_client_certificate(context: ssl.SSLContext, cas: Sequence[x509.Certificate]) -> None:
+    """Refuse each handshake of a client without a certificate of one of *cas*.
+
+    No session is resumed, because that would not verify the certificate again after *cas* have changed: TLS 1.2 could not be kept from it.
+    """
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata="".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in cas))
 
 
 def _ca_file(cert: str) -> x509.Certificate | None:

@@ -88,6 +88,7 @@ class Worker:
         return [*reasons, *self._source.unsynced()]
 
     def _set_validity(self) -> None:
-        self.telemetry.certificate("leaf", *self._live.pair.leaf_validity)
-        if self._live.pair.ca_validity is not None:
-            self.telemetry.certificate("ca", *self._live.pair.ca_validity)
+        pair = self._live.pair
+        for kind, validity in (("leaf", pair.leaf_validity), ("ca", pair.ca_validity), ("client-ca", pair.client_ca_validity)):
+            if validity is not None:
+                self.telemetry.certificate(kind, *validity)

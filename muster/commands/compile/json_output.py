@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from kubeapi.field_path import FieldPath
 from muster.commands.compile.compilation import CompileResult, Run
 from validators.field import FieldError
+from validators.reports.escape import json_text
 from workloadbuilder.adapters.explained import ExplainedTemplate
 
 
 def render(run: Run, *, explain: bool) -> str:
     """Return the List."""
     content = {"apiVersion": "v1", "kind": "List", "items": [*run.objects], "report": _report(run, explain=explain)}
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return json_text(content, indent=1)
 
 
 def _report(run: Run, *, explain: bool) -> dict[str, Any]:

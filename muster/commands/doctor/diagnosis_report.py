@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -17,7 +16,7 @@ from muster.doctor.world import DryRun
 from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from validators.reports.counts import counted
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 from validators.rules.base import Severity
 
 VERSION = 1
@@ -108,7 +107,7 @@ def as_json(report: DiagnosisReport) -> str:
             "problems": len(report.problems),
         },
     }
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return json_text(content, indent=1)
 
 
 def as_text(report: DiagnosisReport, *, colour: bool, columns: int = WIDTH) -> str:

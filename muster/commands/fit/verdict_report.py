@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from expansion.rollouts.play import Outcome
@@ -18,7 +17,7 @@ from muster.render.object_results import Kind
 from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Paint
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 
 if TYPE_CHECKING:
     from muster.html.page_content import Origin
@@ -98,7 +97,7 @@ def as_json(judged: Judged) -> str:
         **scales,
         **rest,
     }
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return json_text(document, indent=2)
 
 
 def heading(judged: Judged) -> Heading:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from kubeapi.pods import POD_GROUP_LABEL
@@ -10,7 +9,7 @@ from muster.commands.migrate.cluster_move import ClusterMove, LabelledPods, Move
 from validators.migrate.moves import MoveAction
 from validators.migrate.stored_objects import name_of
 from validators.reports.counts import counted
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 
 VERSION = 1
 _DONE = {
@@ -50,7 +49,7 @@ def as_json(move: ClusterMove) -> str:
             for (namespace, name), each in sorted(move.labelled.items())
         ],
     }
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return json_text(content, indent=1)
 
 
 def _summary(move: ClusterMove) -> str:

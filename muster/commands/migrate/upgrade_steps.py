@@ -17,7 +17,7 @@ from validators.field import FieldError
 from validators.migrate.recreate import Action, Recreation, Step
 from validators.migrate.stored_objects import Content, name_of
 from validators.reports.counts import counted
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 
 VERSION = 1
 _END = "END"
@@ -65,7 +65,7 @@ class UpgradeSteps:
             "problems": [{"object": object_words(each), "message": problem_words(each)} for each in self.problems],
             "recreations": [self._document(each) for each in self.recreations],
         }
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+        return json_text(content, indent=1)
 
     def _summary(self) -> str:
         stuck = sum(len(each.errors) for each in self.recreations)

@@ -20,6 +20,7 @@ from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.configuration.scheduler_configuration import read_by_any_version
+from validators.reports.escape import json_escapes
 
 Content = dict[str, Any]
 
@@ -38,11 +39,15 @@ class Kept:
 
     def document(self) -> bytes:
         """Return one List with an object per line."""
-        return b'{"apiVersion":"v1","kind":"List","items":[\n%s\n]}\n' % b",\n".join(map(decode.ENCODER.encode, self.objects))
+        return b'{"apiVersion":"v1","kind":"List","items":[\n%s\n]}\n' % b",\n".join(map(_written, self.objects))
 
     def lines(self) -> bytes:
         """Return only the objects, one per line."""
-        return b"".join(decode.ENCODER.encode(each) + b"\n" for each in self.objects)
+        return b"".join(_written(each) + b"\n" for each in self.objects)
+
+
+def _written(content: Content) -> bytes:
+    return json_escapes(decode.ENCODER.encode(content).decode()).encode()
 
 
 def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None = None, progress: Progress | None = None) -> Kept:

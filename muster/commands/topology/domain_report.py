@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.problem import Problem
@@ -15,7 +14,7 @@ from muster.render.root_text import Paint
 from scheduler_core.diagnosis.capacity_survey import WITHOUT_GROUP, SurveyedAmount
 from scheduler_core.model.names import Name
 from validators.reports.counts import counted
-from validators.reports.escape import printable
+from validators.reports.escape import json_text, printable
 
 VERSION = 1
 BAR, SHORTEST_BAR = 10, 4
@@ -186,7 +185,7 @@ def as_json(levels: Sequence[str], whole: SurveyedDomain, problems: Iterable[Pro
     """Return one JSON document: the levels, and every domain, parents first."""
     worded = [{"object": object_words(each), "message": problem_words(each)} for each in problems]
     content = {"version": VERSION, "levels": [*levels], "domains": [_domain(each) for each in whole.walk()], "problems": worded}
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return json_text(content, indent=2)
 
 
 def _domain(domain: SurveyedDomain) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import latest
 from scheduler_core.model.status import Status
 from validators.reports.counts import counted
+from validators.reports.escape import json_text
 
 VERSION = 1
 _INDENT = "  "
@@ -115,7 +115,7 @@ def as_json(why: Why) -> str:
         "simulation": None if why.simulated is None else answer_json.as_json(why.simulated),
         "problems": [each for each in (why.unqueued, why.unexplained, why.unread) if each],
     }
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return json_text(content, indent=1)
 
 
 def as_text(why: Why, *, colour: bool, columns: int = WIDTH) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muster.doctor.call_failures import CalledWebhook, Failure
+from muster.doctor.components import SERVE, components
 from muster.doctor.entries import Entry, entries, others, servers_of
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen, error, warning
 from muster.doctor.foreign import show_command
@@ -59,6 +60,8 @@ def _results(world: World, answer: DryRun, found: ProbeResult) -> Iterator[Resul
 def _unreachable(world: World, webhook: CalledWebhook) -> Diagnosis:
     entry = _entry(world, webhook)
     failure = webhook.failure or Failure.OTHER
+    if failure is Failure.CLOSED and _demands_client_certificate(world, entry):
+        failure = Failure.CLIENT
     message = f"the API server cannot call {webhook.webhook}: {failure.value} ({webhook.reason})"
     if entry.item.label not in {each.item.label for each in entries(world)}:
         command = entry.set_command({"failurePolicy": "Ignore"})
@@ -67,6 +70,12 @@ def _unreachable(world: World, webhook: CalledWebhook) -> Diagnosis:
     else:
         command = _pods(world, entry)
     return error(entry.item, entry.field("clientConfig"), message, command)
+
+
+def _demands_client_certificate(world: World, entry: Entry) -> bool:
+    """Return whether a server of *entry* refuses clients without a certificate: it ends their handshake without a reason."""
+    servers = {each.label for each in servers_of(world, entry)}
+    return any(each.item.label in servers and each.option("--client-ca") for each in components(world, SERVE))
 
 
 def _admitted(world: World, answer: DryRun) -> Result:

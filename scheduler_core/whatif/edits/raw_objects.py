@@ -9,16 +9,25 @@ from kubeapi.decode import plain
 from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.pods import Container
 from scheduler_core.cluster.accepted import accepted_content
 from scheduler_core.cluster.cluster import Cluster, named_objects
 from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
+from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node, section
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_OF_CONTAINER = frozenset(Container.__struct_encode_fields__)
 
 
 class Book:
-    """Raw objects, and the objects that a change has replaced."""
+    """Raw objects, and the objects that a change has replaced.
+
+    Changed objects are in answers, which are for others too.  So pods are without what placement does not read of their containers, such as
+    environment and command, and all objects without the copy of them that kubectl keeps in an annotation.
+    """
 
     def __init__(self, objects: Iterable[Given]) -> None:
         """Open lists; of several objects of one name use the one that loading uses."""
@@ -33,13 +42,13 @@ class Book:
         if (replaced := self._replaced.get(key)) is not None:
             return {**plain(replaced)}
         gathered = self._objects_of_kind(kind).get(key)
-        return None if gathered is None else accepted_content(gathered)
+        return None if gathered is None else _content(gathered)
 
     def objects_on_node(self, node: str) -> list[Content]:
         """Return copies of the DaemonSet and static pods on *node*, sorted by namespace and name, each name once."""
         encoded_name = node.encode()
         named = named_objects("Pod", (each for each in self._mentioning(OWNERS) if encoded_name in bytes(each.text)))
-        pods = [content for key in sorted(named) if (content := accepted_content(named[key])) is not None]
+        pods = [content for key in sorted(named) if (content := _content(named[key])) is not None]
         return [
             pod for pod in pods if isinstance(pod.get("spec"), dict) and pod["spec"].get("nodeName") == node and belongs_to_its_node(pod)
         ]
@@ -97,6 +106,19 @@ class Book:
         if kind not in self._named:
             self._named[kind] = named_objects(kind, self._objects.get(kind, ()))
         return self._named[kind]
+
+
+def _content(gathered: GatheredObjects) -> Content | None:
+    """Return a copy of an object for an answer; None if loading leaves it out."""
+    if (content := accepted_content(gathered)) is None:
+        return None
+    section(section(content, "metadata"), "annotations").pop(_APPLIED, None)
+    if gathered.kind == "Pod":
+        spec = section(content, "spec")
+        for name in _CONTAINERS:
+            if isinstance(containers := spec.get(name), list):
+                spec[name] = [{key: value for key, value in each.items() if key in _OF_CONTAINER} for each in containers]
+    return content
 
 
 class _ChangedBook(Book):

@@ -59,6 +59,12 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
             f"the API server cannot call groups.muster.dev: {Failure.TRUST.value} ({UNKNOWN_CA})",
         ),
         (lambda: probed(**failing("groups.muster.dev", "context deadline exceeded")), Severity.ERROR, Failure.TIMEOUT.value),
+        (lambda: probed(**failing("groups.muster.dev", "EOF")), Severity.ERROR, Failure.CLOSED.value),
+        (
+            lambda: probed(with_argument(worlds.SERVER, "--client-ca=/client-ca/ca.crt"), **failing("groups.muster.dev", "EOF")),
+            Severity.ERROR,
+            Failure.CLIENT.value,
+        ),
         (lambda: probed(OTHER, **failing(OTHER_NAME, 'service "policy" not found')), Severity.ERROR, Failure.NO_SERVICE.value),
         (
             lambda: probed(unfit=ADMITTED),

@@ -103,6 +103,7 @@ REASONS = {
     "tls: failed to verify certificate: x509: certificate is not authorized to sign other certificates": Failure.CERTIFICATE,
     "proxyconnect tcp: dial tcp: lookup proxy on 10.0.0.10:53: server misbehaving": Failure.NOT_RESOLVED,
     "read tcp 10.0.0.1:1->10.0.0.2:2: read: connection reset by peer": Failure.CLOSED,
+    "write tcp 10.0.0.1:1->10.0.0.2:2: use of closed network connection": Failure.CLOSED,
     'an error on the server ("") has prevented the request from succeeding': Failure.ANSWER,
     "remote error: tls: bad certificate": Failure.OTHER,
 }

@@ -64,3 +64,22 @@ def test_objects_without_a_usable_name_are_not_changed(metadata):
     odd = {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "Workload", "metadata": metadata, "spec": {"podGroupTemplates": []}}
     assert [] == Book([odd]).all("Workload", "default")
     assert 1 == len(load([odd]).problems)
+
+
+def test_changed_objects_have_no_environment_and_no_copy_of_themselves():
+    confidential = {"env": [{"name": "TOKEN", "value": "canary"}], "envFrom": [{}], "command": ["canary"], "args": ["canary"]}
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "canary", "kept": "yes"}
+    manifest = pod("p", cpu="1")
+    manifest["metadata"]["annotations"] = applied
+    container = manifest["spec"]["containers"][0]
+    manifest["spec"]["initContainers"] = [{**container, "name": "first", "restartPolicy": "Always", **confidential}]
+    manifest["spec"]["containers"] = [{**container, **confidential, "livenessProbe": {"exec": {"command": ["canary"]}}}]
+    machine = node("n", cpu="1")
+    machine["metadata"]["annotations"] = applied
+    book = Book(json.loads(json.dumps([manifest, machine])))
+    found = book.get("Pod", "default", "p")
+
+    assert "canary" not in json.dumps([found, book.get("Node", "", "n")])
+    assert found["metadata"]["annotations"] == {"kept": "yes"}
+    assert found["spec"]["containers"] == [container]
+    assert found["spec"]["initContainers"] == [{**container, "name": "first", "restartPolicy": "Always"}]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from validators.reports import escape
@@ -22,9 +24,17 @@ def test_printable(text: str, want: str) -> None:
     assert want == escape.printable(text)
 
 
-@pytest.mark.parametrize(("text", "want"), [("a\tb", "a\tb"), ("a\x00b", "a\\x00b"), ("\ufffe", "\\ufffe"), ("\U0001f600", "\U0001f600")])
-def test_xml(text: str, want: str) -> None:
-    assert want == escape.xml(text)
+@pytest.mark.parametrize("text", ["plain \u00e4\u4e2d", "a\nb\t", "\x1b[2J", "\x9b2J\x7f", "\u202e", "\U000e0001", "\ud800", '"\\'])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_json(text: str, indent: int | None) -> None:
+    written = escape.json_text({text: [text]}, indent)
+
+    assert {text: [text]} == json.loads(written)
+    assert written.replace("\n", "").isprintable()
+
+
+def test_json_of_people_is_readable() -> None:
+    assert '{"\u00e4\u4e2d": "\\u202e"}\n' == escape.json_text({"\u00e4\u4e2d": "\u202e"})
 
 
 @pytest.mark.parametrize(
