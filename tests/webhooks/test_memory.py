@@ -51,7 +51,7 @@ def test_memory_is_trimmed_once_when_the_last_large_request_has_ended():
 
 
 def test_a_worker_returns_memory_at_the_tick_after_the_last_large_request():
-    pair = types.SimpleNamespace(leaf_validity=tls.Validity(0.0, 1e12), ca_validity=None)
+    pair = types.SimpleNamespace(leaf_validity=tls.Validity(0.0, 1e12), ca_validity=None, client_ca_validity=None)
     live = types.SimpleNamespace(pair=pair, refresh=lambda _now: "")
     source = types.SimpleNamespace(start=lambda: NOTHING)
     worker = Worker(Settings.from_environ({}), live, source, lambda *_: None, parent=os.getppid(), draining=lambda: False)
