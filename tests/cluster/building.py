@@ -12,6 +12,7 @@ from kubeapi.groups import TREE_KINDS
 from kubeapi.pods import POD_GROUP_LABEL, group_in
 from tests.cluster import controllers
 from tests.cluster.api import NOT_FOUND, Api, ApiError
+from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.custom_resources import VERSION, CustomApi, custom_plane
 from tests.cluster.installed import installed
@@ -42,6 +43,15 @@ def building_plane(programs: Programs, folder: Path, *names: str, custom: bool) 
         installed(plane, folder, overlay="join"),
     ):
         yield plane
+
+
+@contextlib.contextmanager
+def built_namespace(api: Api, *kinds: str) -> Iterator[str]:
+    """Create a namespace whose groups are built; at the end the objects of *kinds*, by default Jobs, are deleted: no new pods come."""
+    with new_namespace(api, LABEL) as name:
+        yield name
+        for kind in kinds or ("Job",):
+            api.delete_all(kind, name, propagationPolicy="Background")
 
 
 class Building:

@@ -10,8 +10,8 @@ import yaml
 
 from kubeapi.pods import group_in
 from tests.cluster import controllers, go_tools
-from tests.cluster.building import LABEL, NO_JOB_GROUPS, RACK, Building, apply, building_plane, selected
-from tests.cluster.conftest import available, new_namespace
+from tests.cluster.building import NO_JOB_GROUPS, RACK, Building, apply, building_plane, built_namespace, selected
+from tests.cluster.conftest import available
 from tests.cluster.controllers import FAST
 from tests.cluster.kubelet import Kubelet, finish_pod, node
 from tests.cluster.sidecars import sidecar
@@ -54,10 +54,8 @@ def plane(programs, custom, tmp_path_factory):
 
 @pytest.fixture
 def building(plane):
-    with new_namespace(plane.api, LABEL) as name:
+    with built_namespace(plane.api, *KINDS) as name:
         yield Building(plane, name)
-        for kind in KINDS:
-            plane.api.delete_all(kind, name, propagationPolicy="Background")
 
 
 def manifests(path):

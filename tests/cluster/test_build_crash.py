@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.cluster import go_tools
-from tests.cluster.building import LABEL, RACK, Building, apply, building_plane
-from tests.cluster.conftest import available, new_namespace
+from tests.cluster.building import RACK, Building, apply, building_plane, built_namespace
+from tests.cluster.conftest import available
 from tests.cluster.kubelet import node
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_crash import doomed, moments
@@ -44,12 +44,8 @@ def plane(programs, custom, tmp_path_factory):
 @pytest.fixture
 def building(plane):
     """A namespace of its own."""
-    with new_namespace(plane.api, LABEL) as name:
+    with built_namespace(plane.api, "JobSet", "RayCluster", "LeaderWorkerSet", "Job", "StatefulSet") as name:
         yield Building(plane, name)
-        for kind in ("JobSet", "RayCluster", "LeaderWorkerSet"):
-            plane.api.delete_all(kind, name, propagationPolicy="Background")
-        plane.api.delete_all("Job", name, propagationPolicy="Background")
-        plane.api.delete_all("StatefulSet", name, propagationPolicy="Background")
 
 
 def case(name):

@@ -12,8 +12,7 @@ from scheduler_core.sidecar.building.builder import GroupBuilder
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from tests import builders
-from tests.cluster.building import LABEL
-from tests.cluster.conftest import new_namespace
+from tests.cluster.building import built_namespace
 from tests.cluster.kubelet import pod
 from tests.cluster.waiting import until
 
@@ -25,9 +24,8 @@ SCHEDULERS = frozenset({"", "default-scheduler"})
 
 @pytest.fixture
 def labelled(plane):
-    with new_namespace(plane.api, LABEL) as name:
+    with built_namespace(plane.api) as name:
         yield name
-        plane.api.delete_all("Job", name, propagationPolicy="Background")
 
 
 @pytest.fixture

@@ -11,15 +11,13 @@ import yaml
 
 from tests import builders, forked
 from tests.cluster.api import ApiError
-from tests.cluster.building import NO_JOB_GROUPS
-from tests.cluster.conftest import new_namespace
+from tests.cluster.building import NO_JOB_GROUPS, built_namespace
 from tests.cluster.installed import installed
 from tests.cluster.kubelet import node
 from tests.cluster.resources import RESOURCES
 from tests.cluster.sidecars import sidecar
 from tests.cluster.unfit import unfit_group
 from tests.cluster.waiting import until
-from tests.webhooks.test_join import BUILD
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 SECRETS = {
@@ -73,9 +71,8 @@ def webhooks(plane, tmp_path_factory):
 @pytest.fixture
 def labelled(plane):
     plane.start_controllers(("job-controller",), NO_JOB_GROUPS)
-    with new_namespace(plane.api, BUILD) as name:
+    with built_namespace(plane.api) as name:
         yield name
-        plane.api.delete_all("Job", name, propagationPolicy="Background")
     plane.controllers.stop()
 
 

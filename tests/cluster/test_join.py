@@ -12,6 +12,7 @@ from scheduler_core.sidecar.building.owned_objects import Objects
 from scheduler_core.sidecar.building.waiting_pods import joins, releases
 from tests import builders
 from tests.cluster.api import ApiError
+from tests.cluster.building import NO_JOB_GROUPS, built_namespace
 from tests.cluster.conftest import new_namespace
 from tests.cluster.installed import eventually, installed
 from tests.cluster.waiting import until
@@ -39,15 +40,14 @@ def served(webhooks):
 @pytest.fixture
 def labelled(plane):
     """A namespace whose groups are built."""
-    with new_namespace(plane.api, BUILD) as name:
+    with built_namespace(plane.api) as name:
         yield name
-        plane.api.delete_all("Job", name, propagationPolicy="Background")
 
 
 @pytest.fixture
 def controllers(plane, custom):
     """The controller of Jobs, which creates no groups."""
-    plane.start_controllers(CONTROLLERS, () if custom else ("--feature-gates=WorkloadWithJob=false",))
+    plane.start_controllers(CONTROLLERS, () if custom else NO_JOB_GROUPS)
     yield
     plane.controllers.stop()
 

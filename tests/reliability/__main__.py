@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="continue the counts and seeds of the last run")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
     given = parser.parse_args(arguments)
+    if not 0 < given.minutes < float("inf"):
+        parser.error(f"--minutes must be a positive number, and is {given.minutes:g}")
     if unknown := set(given.names) - CAMPAIGNS.keys():
         parser.error(f"unknown campaign {', '.join(sorted(unknown))}; must be one of {', '.join(CAMPAIGNS)}")
     try:

@@ -1,4 +1,4 @@
-"""Where a namespace asks for groups by its label, a sidecar with the mode build creates them, and pods join them."""
+"""A sidecar with the mode build creates the groups that a namespace asks for by its label, and pods join them."""
 
 from __future__ import annotations
 

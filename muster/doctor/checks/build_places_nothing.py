@@ -1,4 +1,4 @@
-"""Where a sidecar builds groups, one places their pods."""
+"""A sidecar places the pods of the groups that mode build creates."""
 
 from __future__ import annotations
 

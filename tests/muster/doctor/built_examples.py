@@ -107,6 +107,7 @@ VALID = {
     "groups-not-built": [
         lambda: world(*INSTALLED, put(job(), *groups(job()))),
         lambda: world(*INSTALLED, put(job(created=NEW))),
+        lambda: world(*INSTALLED, put({**job(), "status": {}})),
         lambda: world(*INSTALLED, put(job(suspend=True), CHILD)),
         lambda: world(BUILD, put(job(**BAD))),
         lambda: world(namespace(), put(job())),
