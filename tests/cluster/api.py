@@ -26,7 +26,7 @@ from tests.cluster.waiting import WAIT_SECONDS
 REQUEST_SECONDS = 90.0
 """Shorter than the server's own timeout of 60."""
 AT_ONCE = 8
-CONFLICT, NOT_FOUND, GONE = 409, 404, 410
+CONFLICT, NOT_FOUND, GONE, TOO_MANY_REQUESTS = 409, 404, 410, 429
 
 
 class ApiError(Exception):

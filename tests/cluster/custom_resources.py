@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,17 @@ import yaml
 from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions.api_versions import CUSTOM
 from kubeapi.versions.served_versions import kinds_of, versions_in
-from tests.cluster.api import Api, ApiError
+from tests.cluster.api import TOO_MANY_REQUESTS, Answer, Api, ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import NO_GATES, Options
 from tests.cluster.programs import Programs
 from tests.cluster.resources import Manifest
-from tests.cluster.waiting import until
+from tests.cluster.waiting import ASK_EVERY, WAIT_SECONDS, until
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy/custom-resources"
 KINDS = kinds_of(CUSTOM)
 VERSION = versions_in(CUSTOM)[0].name
+INITIALIZING = "storage is (re)initializing"
 WITHOUT_KINDS = Options(gates=NO_GATES, served=())
 """Options of a cluster without the built-in kinds."""
 
@@ -32,6 +34,17 @@ class CustomApi(Api):
     def path(self, kind: str, name: str = "", namespace: str = "", subresource: str = "", *, version: str = "") -> str:
         """See Api."""
         return super().path(kind, name, namespace, subresource, version=VERSION if kind in KINDS else version)
+
+    def send(self, *arguments: Any, **keywords: Any) -> Answer:
+        """See Api; waits while the server, just started and ready, does not serve custom resources yet."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                return super().send(*arguments, **keywords)
+            except ApiError as error:
+                if error.code != TOO_MANY_REQUESTS or INITIALIZING not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(ASK_EVERY)
 
     def create(self, manifest: Manifest, **query: object) -> Manifest:
         """See Api."""

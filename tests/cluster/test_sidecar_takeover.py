@@ -193,6 +193,8 @@ def test_a_new_leader_uses_nothing_that_the_one_before_has_just_used(plane, api,
         proxy = stack.enter_context(faults(plane))
         through = proxy.kubeconfig(kubeconfig(plane))
         second = stack.enter_context(sidecar(plane, tmp_path, *MODE, "--identity", "second", through=through, fork=True))
+        # Pods that are created from now on are events, not part of a list.
+        until(lambda: "pods" in proxy.streams)
         late.before(world)
         seen = len(api.objects("Pod", namespace))
         until(lambda: second.metric('muster_watch_events_total{kind="Pod"}') >= seen and late.resources <= proxy.streams)
