@@ -8,9 +8,9 @@ version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` r
 ``custom_resources("1.30", "1.37")`` runs it also on each of these versions without the built-in kinds, where groups are custom resources:
 ``plane.api`` writes them in that form.  Tests that use the fixture ``strategy`` run with each strategy of the sidecar.
 
-`make soak` runs all of that; `make test` a test with the built-in kinds, and with custom resources on one of the versions that were built, with
-the other strategy.  These are the same for all tests of a file, because a control plane takes longer to start than most tests.  A file that
-takes minutes has ``sampled="custom"`` or ``sampled="built-in"``: `make test` runs it in this API group only.
+`make soak` runs all of that; `make test` each test once: about half of the tests of a file with the built-in kinds, the others with custom
+resources on one of the versions that were built.  A file whose tests share what takes long to start has ``sampled="custom"`` or
+``sampled="built-in"``: `make test` runs it in this API group only.
 """
 
 from __future__ import annotations
@@ -91,16 +91,16 @@ def _built(versions: tuple[str, ...]) -> tuple[str, ...]:
 def _runs(versions: Sequence[str], strategies: Sequence[str], nodeid: str, sampled: str) -> list[tuple[bool, str, str]]:
     """Return whether groups are custom resources, the version and the strategy of each run of a test.
 
-    There are all in `make soak`, otherwise two, or that of the API group *sampled*, ``custom`` or ``built-in``.  The name of the test's file
-    selects them, so that they are the same each time.
+    There are all in `make soak`, otherwise one, in the API group *sampled*, ``custom`` or ``built-in``, if it is given.  The name of the test
+    selects it, so that it is the same each time.
     """
     planes = [(False, ""), *((True, each) for each in versions)]
     if WHOLE:
         return [(*plane, strategy) for plane in planes for strategy in strategies]
-    number, index = divmod(zlib.crc32(nodeid.partition("::")[0].encode()), len(versions))
-    first, other = (strategies[each % len(strategies)] for each in (number, number + 1))
-    built_in, custom = (*planes[0], first), (*planes[1 + index], other)
-    return {"built-in": [built_in], "custom": [custom]}.get(sampled, [built_in, custom])
+    number, custom = divmod(zlib.crc32(nodeid.encode()), 2)
+    number, index = divmod(number, len(versions))
+    plane = planes[1 + index] if (custom and sampled != "built-in") or sampled == "custom" else planes[0]
+    return [(*plane, strategies[number % len(strategies)])]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
