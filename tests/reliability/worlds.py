@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
@@ -39,7 +39,7 @@ SECONDS = 240.0
 REST_SECONDS = 120.0
 """Time after the last fault in which all must have become right: a lease expires, a gang that stays partial is undone after 30 s."""
 CALM_SECONDS = 2.0
-STEPS_A_SECOND = 1.0
+STEPS_A_SECOND = 1.2
 CONTROLLERS = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -144,9 +144,7 @@ def live(
     folder: Path,
     seed: int,
     seconds: float = SECONDS,
-    *,
     lanes: Sequence[str] = tuple(LANES),
-    before: Callable[[Parts], None] = lambda _: None,
 ) -> Report:
     """Let the world of a seed live on *plane*; logs and, if it failed, its history are in *folder*."""
     chance = random.Random(seed)
@@ -174,7 +172,6 @@ def live(
             replica.start()
         until(lambda: _has_leader(plane), told=lambda: "no sidecar leads")
         parts = Parts(plane, replicas, webhooks, [*(each.proxy for each in replicas), proxy], population, disk if small else None)
-        before(parts)
         world = World(parts, history, SchedulerOptions(preempt=True, strategy=strategy))
         planned = plan(seed, seconds, count, len(webhooks.replicas), lanes)
         began = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import decimal
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -58,11 +59,13 @@ def over_capacity(history: Iterable[Seen]) -> list[str]:
         if node is None:
             continue  # It was deleted meanwhile.
         there = [each for key, each in step.objects.items() if key[0] == "Pod" and _occupies(each) and each["spec"]["nodeName"] == on]
-        used = sum(map(_requests, there), collections.Counter())
+        used = _requests(there)
         for name, capacity in node["status"]["allocatable"].items():
             if used[name] > quantity.exact(capacity):
                 pods = ", ".join(sorted(each["metadata"]["name"] for each in there))
-                result.append(f"node {on} has {capacity} {name} and {used[name]} are requested after the bind of {_name(pod)}: {pods}")
+                result.append(
+                    f"node {on} has {capacity} {name} and {used[name].normalize():f} are requested after the bind of {_name(pod)}: {pods}"
+                )
     return result
 
 
@@ -189,11 +192,14 @@ def _occupies(pod: Manifest) -> bool:
     return is_bound(pod) and pod.get("status", {}).get("phase") not in ENDED
 
 
-def _requests(pod: Manifest) -> collections.Counter[str]:
-    result: collections.Counter[str] = collections.Counter(pods=1)
-    for container in pod["spec"]["containers"]:
-        for name, amount in (container.get("resources", {}).get("requests") or {}).items():
-            result[name] += quantity.exact(amount)  # type: ignore[assignment]
+def _requests(pods: Iterable[Manifest]) -> dict[str, decimal.Decimal]:
+    """Return the sums of the requests of containers, and the number of pods."""
+    result: dict[str, decimal.Decimal] = collections.defaultdict(decimal.Decimal)
+    for pod in pods:
+        result["pods"] += 1
+        for container in pod["spec"]["containers"]:
+            for name, amount in (container.get("resources", {}).get("requests") or {}).items():
+                result[name] += quantity.exact(amount)
     return result
 
 

@@ -28,8 +28,9 @@ class Network:
 
     def __init__(self, number: int) -> None:
         self.name = f"mw{os.getpid()}n{number}"
-        third, fourth = os.getpid() % 250, 4 * number
-        self.here, there = f"10.231.{third}.{fourth + 1}", f"10.231.{third}.{fourth + 2}"
+        # A subnet that another process is unlikely to have.
+        second, third = 100 + os.getpid() // 250 % 150, os.getpid() % 250
+        self.here, there = (f"10.{second}.{third}.{4 * number + end}" for end in (1, 2))
         _ip("netns", "add", self.name)
         try:
             _ip("link", "add", f"{self.name}a", "type", "veth", "peer", "name", f"{self.name}b", "netns", self.name)
