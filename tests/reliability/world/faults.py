@@ -228,8 +228,10 @@ def fill_disk(parts: Parts, _: int, chance: random.Random) -> Iterator[None]:
 
 def leader(api: Api) -> str:
     """Return the holder of the lease; empty if there is none."""
-    found: str = api.get("Lease", LEASE, NAMESPACE)["spec"].get("holderIdentity") or ""
-    return found
+    if not api.exists("Lease", LEASE, NAMESPACE):
+        return ""
+    holder: str = api.get("Lease", LEASE, NAMESPACE)["spec"].get("holderIdentity") or ""
+    return holder
 
 
 def double_leader(edit: Callable[[Api, str], object]) -> Action:

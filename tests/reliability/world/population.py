@@ -22,7 +22,7 @@ FAILED = (ApiError, OSError, urllib3.exceptions.HTTPError)
 """Errors of a request to a server that is attacked."""
 ZONE = "topology.example/zone"
 RACKS, NODES_OF_A_RACK, CPU, PODS, DEVICES = 3, 3, 8, 8, 2
-MOST_ROOTS = 20
+MOST_ROOTS = 26
 PRIORITIES = {"world-low": 10, "world-middle": 100, "world-high": 1000}
 NAMESPACES = ("world-a", "world-b", "world-c")
 CLUSTER = ("Node", "PriorityClass", "DeviceClass", "ResourceSlice")
@@ -76,7 +76,7 @@ class Population:
         come: tuple[Callable[[], None], ...] = (self._gang, self._tree, self._single, self._wide, self._refused)
         go: tuple[Callable[[], None], ...] = (self._finish, self._delete, self._replace_pod)
         enough = len(self._roots) >= MOST_ROOTS
-        (action,) = self._random.choices((*come, *go), [3, 1, 1, 0, 1, 5, 5, 2] if enough else [9, 4, 3, 1, 1, 2, 2, 2])
+        (action,) = self._random.choices((*come, *go), [4, 2, 2, 0, 1, 3, 3, 1] if enough else [9, 4, 3, 1, 1, 1, 1, 1])
         with contextlib.suppress(*FAILED):
             action()
 
