@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from tests.cluster.process import Process
 CLOCK = Path(__file__).parents[2] / "cluster/clock"
 DIRECTIONS = {"answers": "INPUT", "requests": "OUTPUT"}
 """Chains of iptables by what they drop, seen from the replica."""
+NAME = re.compile(r"mw(\d+)n\d+")
+"""Name of a network: with the process that created it."""
 
 
 class Network:
@@ -74,9 +77,18 @@ def _run(*command: str) -> None:
         raise subprocess.CalledProcessError(127, command) from error
 
 
+def _remove_old() -> None:
+    """Remove the networks of processes that were killed."""
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        for each in Path("/run/netns").iterdir():
+            if (match := NAME.fullmatch(each.name)) and not Path("/proc", match[1]).exists():
+                _ip("netns", "del", each.name)
+
+
 @contextlib.contextmanager
 def network(number: int) -> Iterator[Network | None]:
     """Yield a network, None where it cannot be created."""
+    _remove_old()
     try:
         created = Network(number)
     except subprocess.CalledProcessError:
