@@ -26,6 +26,8 @@ LEASE = "muster-sidecar"
 TRY_EVERY = 0.3
 JUMPS = (-30 * 86400, -86400, -3600, -20, 20, 3600, 86400, 30 * 86400)
 """Seconds by which a clock is wrong after a jump."""
+BURST = 3
+"""Changes of objects right before and right after a second leader wakes."""
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
@@ -235,7 +237,10 @@ def leader(api: Api) -> str:
 
 
 def double_leader(edit: Callable[[Api, str], object]) -> Action:
-    """Return the fault in which the leader sleeps while its lease is changed by hand, and wakes once another leads."""
+    """Return the fault in which the leader sleeps while its lease is changed by hand, and wakes once another leads.
+
+    Objects change right before it wakes: it has them in its queue and believes for a moment that it leads.
+    """
 
     @contextlib.contextmanager
     def doubled(parts: Parts, _: int, chance: random.Random) -> Iterator[None]:
@@ -247,9 +252,13 @@ def double_leader(edit: Callable[[Api, str], object]) -> Action:
             edit(parts.api, chance.choice([each.name for each in parts.sidecars if each.name != name]))
             with contextlib.suppress(AssertionError):
                 until(lambda: leader(parts.api) not in ("", name), 5.0)
+            for _ in range(BURST):
+                parts.population.step()
         finally:
             if sleeper is not None:
                 sleeper.resume()
+        for _ in range(BURST):
+            parts.population.step()
         yield
 
     return doubled
@@ -342,7 +351,7 @@ LANES: Mapping[str, Mapping[str, Action]] = {
     "namespaces": {"namespace deleted": remove_namespace},
 }
 """Faults by lane; those of a lane come one after the other, and each replica has a lane of its own."""
-GAPS = {"control plane": 12.0, "sidecar": 10.0, "webhook": 15.0, "requests": 8.0, "leader": 25.0, "nodes": 4.0, "namespaces": 30.0}
+GAPS = {"control plane": 12.0, "sidecar": 10.0, "webhook": 15.0, "requests": 8.0, "leader": 15.0, "nodes": 4.0, "namespaces": 30.0}
 """Mean seconds between the faults of a lane."""
 LONGEST = 10.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+import threading
 from collections.abc import Callable, Sequence
 
 import urllib3
@@ -43,7 +44,7 @@ class Population:
 
     def __init__(self, api: Api, seed: int) -> None:
         self._api, self._seed = api, seed
-        self._random = random.Random()
+        self._random, self._lock = random.Random(), threading.Lock()
         self._roots: list[Root] = []
         self.nodes = {each["metadata"]["name"]: each for each in _nodes()}
         self.steps = 0
@@ -70,7 +71,11 @@ class Population:
                     raise
 
     def step(self) -> None:
-        """Make one random change."""
+        """Make one random change; for several threads."""
+        with self._lock:
+            self._step()
+
+    def _step(self) -> None:
         self.steps += 1
         self._random.seed(f"{self._seed}/{self.steps}")
         come: tuple[Callable[[], None], ...] = (self._gang, self._tree, self._single, self._wide, self._refused)
