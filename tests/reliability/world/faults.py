@@ -190,8 +190,8 @@ def part_webhooks(parts: Parts, _: int, chance: random.Random) -> Iterator[None]
         parts.proxies[-1].cut.clear()
 
 
-def storm(**fault: float) -> Action:
-    """Return the fault in which a share of the requests through proxies meets this Fault."""
+def storm(of: str = "", **fault: float) -> Action:
+    """Return the fault in which a share of the requests through proxies, whose path ends with *of*, meets this Fault."""
 
     @contextlib.contextmanager
     def storming(parts: Parts, _: int, chance: random.Random) -> Iterator[None]:
@@ -199,7 +199,7 @@ def storm(**fault: float) -> Action:
         own = random.Random(chance.random())
 
         def decide(asked: RecordedRequest) -> Fault:
-            return met if own.random() < share else WELL
+            return met if asked.path.endswith(of) and own.random() < share else WELL
 
         for each in parts.proxies:
             each.decide = decide
@@ -216,8 +216,7 @@ def storm(**fault: float) -> Action:
 def fill_disk(parts: Parts, _: int, chance: random.Random) -> Iterator[None]:
     """Fill the disk that the sidecars log to."""
     if parts.disk is None:
-        yield
-        return
+        raise OSError("this user cannot mount a small disk")
     filler = parts.disk / "filler"
     with contextlib.suppress(OSError), filler.open("wb", buffering=0) as stream:
         while stream.write(bytes(65536)):
@@ -334,6 +333,7 @@ LANES: Mapping[str, Mapping[str, Action]] = {
     "requests": {
         "storm of 429": storm(code=429, retry_after=1),
         "storm of 500": storm(code=500),
+        "binds that fail": storm("/binding", code=500),
         "lost answers": storm(lose=True),
         "slow answers": storm(delay=1.0),
         "webhooks without the API server": part_webhooks,
