@@ -167,7 +167,9 @@ def kill_webhooks(parts: Parts, number: int, chance: random.Random) -> Iterator[
         parts.webhooks.service.backends.remove(replica.port)
     yield
     replica.start()
-    parts.webhooks.await_ready(replica)
+    # Other faults can keep it from being ready.
+    replica.process.await_answer(lambda: replica.ready, 5 * WAIT_SECONDS)
+    parts.webhooks.service.backends.append(replica.port)
 
 
 @contextlib.contextmanager
