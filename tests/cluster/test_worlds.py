@@ -6,7 +6,7 @@ import pytest
 
 from tests.reliability import worlds
 
-SECONDS = 20.0
+SECONDS = 15.0
 PARTS = {1: ("sidecar", "requests", "leader", "nodes"), 2: ("control plane", "sidecar", "webhook", "namespaces")}
 """Lanes of the world of a seed; with an even one groups are custom resources."""
 
