@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -69,12 +70,14 @@ def test_a_node_with_more_than_it_can_have_is_a_failure():
     small = node("n", pods=3, cpu=2)
     full = [added(small), added(bound("a", "n")), added(bound("b", "n"))]
     assert [] == invariants.over_capacity(full)
-    (message,) = invariants.over_capacity([*full, added(bound("c", "n"))])
-    assert message.startswith("node n has 2 cpu and 3 are requested after the bind of Pod world-a/c: a, b, c")
+    more = [*full, added(bound("c", "n"))]
+    assert ["node n has 2 cpu, and 3 are requested by a, b, c, after the bind of Pod world-a/c"] == invariants.over_capacity(more)
+    assert ["node n has 2 cpu, and 3 are requested by a, b, c"] == invariants.overfull(objects_of(*more))
+    assert [] == invariants.overfull(objects_of(*full))
 
 
 def test_a_node_with_too_many_pods_is_a_failure():
-    assert "has 1 pods and 2" in invariants.over_capacity([added(node("n", pods=1)), *(added(bound(each, "n")) for each in "ab")])[0]
+    assert "has 1 pods, and 2" in invariants.over_capacity([added(node("n", pods=1)), *(added(bound(each, "n")) for each in "ab")])[0]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +93,35 @@ def test_a_pod_that_ended_or_is_gone_takes_no_capacity(leaving):
 
 def test_a_node_that_shrinks_is_no_fault_of_a_bind():
     assert [] == invariants.over_capacity([added(node("n", cpu=2)), added(bound("a", "n", cpu=2)), added(node("n", cpu=1))])
+
+
+def lease(manager: str, *, gone: bool = False, at: float = 0.0) -> Seen:
+    """The Lease of the sidecars with a holder that *manager* has written."""
+    fields = [{"manager": manager, "fieldsV1": {"f:spec": {"f:holderIdentity": {}}}}]
+    metadata = {"name": "muster-sidecar", "namespace": "muster-system", "managedFields": fields}
+    return dataclasses.replace(added({"kind": "Lease", "metadata": metadata}, gone=gone), at=at)
+
+
+@pytest.mark.parametrize(
+    ("change", "after", "excused"),
+    [
+        pytest.param(lease("kubectl"), 9.0, True, id="given away by hand"),
+        pytest.param(lease("muster-sidecar", gone=True), 9.0, True, id="deleted"),
+        pytest.param(lease("kubectl"), 11.0, False, id="later"),
+        pytest.param(lease("muster-sidecar"), 9.0, False, id="elected"),
+    ],
+)
+def test_only_leaders_that_were_forced_are_excused(change, after, excused):
+    full = [added(node("n", cpu=1)), added(bound("a", "n")), change]
+    late = dataclasses.replace(added(bound("b", "n")), at=after)
+    assert excused is ([] == invariants.over_capacity([*full, late]))
+    claims = [
+        added(resource_claim("a", devices=["gpu=n/d0"])),
+        change,
+        dataclasses.replace(late, object=resource_claim("b", devices=["gpu=n/d0"])),
+    ]
+    assert excused is ([] == invariants.shared_devices(claims))
+    assert [] != invariants.overfull(objects_of(*full, late))
 
 
 def test_a_device_of_two_claims_is_a_failure():

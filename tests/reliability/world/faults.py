@@ -353,7 +353,7 @@ LANES: Mapping[str, Mapping[str, Action]] = {
     "namespaces": {"namespace deleted": remove_namespace},
 }
 """Faults by lane; those of a lane come one after the other, and each replica has a lane of its own."""
-GAPS = {"control plane": 12.0, "sidecar": 10.0, "webhook": 15.0, "requests": 8.0, "leader": 15.0, "nodes": 4.0, "namespaces": 30.0}
+GAPS = {"control plane": 12.0, "sidecar": 10.0, "webhook": 15.0, "requests": 8.0, "leader": 25.0, "nodes": 4.0, "namespaces": 30.0}
 """Mean seconds between the faults of a lane."""
 LONGEST = 10.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.cluster.api import GONE, Api, ApiError
 from tests.cluster.follower import Follower
 from tests.cluster.resources import Manifest
 
-KINDS = ("Pod", "Node", "PodGroup", "CompositePodGroup", "ResourceClaim", "Event")
+KINDS = ("Pod", "Node", "PodGroup", "CompositePodGroup", "ResourceClaim", "Event", "Lease")
 WATCH_SECONDS = 3.0
 Key = tuple[str, str, str]
 """Kind, namespace and name."""
@@ -26,12 +27,14 @@ class Seen:
         order: resourceVersion: one number counts the changes of all kinds.
         gone: whether the object was deleted.
         object: the object after the change, the last state if it was deleted.
+        at: seconds of a monotonic clock at which it was seen.
 
     """
 
     order: float
     gone: bool
     object: Manifest
+    at: float = 0.0
 
     @property
     def key(self) -> Key:
@@ -53,7 +56,7 @@ class History:
     def add(self, what: str, each: Manifest) -> None:
         """Record an event of a watch."""
         with self._lock:
-            self._record(Seen(float(each["metadata"]["resourceVersion"]), what == "DELETED", each))
+            self._record(Seen(float(each["metadata"]["resourceVersion"]), what == "DELETED", each, time.monotonic()))
 
     def add_list(self, kind: str, listed: Iterable[Manifest], since: float) -> None:
         """Record a list, after the watch was ended at version *since*: what came in between is not known.
@@ -65,10 +68,10 @@ class History:
             last = dict(self._last.get(kind, {}))
             changed = [key for key in last if key not in there or _version(last[key]) != _version(there[key])]
             for key in changed:
-                self._record(Seen(since + 0.5, True, last[key]))
+                self._record(Seen(since + 0.5, True, last[key], time.monotonic()))
             for key, each in there.items():
                 if key not in last or key in changed:
-                    self._record(Seen(float(_version(each)), False, each))
+                    self._record(Seen(float(_version(each)), False, each, time.monotonic()))
 
     def _record(self, seen: Seen) -> None:
         self._seen.append(seen)
@@ -90,7 +93,7 @@ class History:
 
     def write(self, path: Path) -> None:
         """Write all changes, one JSON document a line."""
-        lines = (json.dumps({"order": each.order, "gone": each.gone, "object": each.object}) for each in self.ordered())
+        lines = (json.dumps({"order": each.order, "gone": each.gone, "object": each.object, "at": each.at}) for each in self.ordered())
         path.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
 
 

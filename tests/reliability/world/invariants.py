@@ -8,6 +8,8 @@ import decimal
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from apiserver.election import RENEW_SECONDS
+from apiserver.lease import REQUEST_SECONDS
 from kubeapi import quantity
 from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.cluster.load import load
@@ -21,6 +23,11 @@ from tests.scheduler_core.sidecar.histories import group_of
 
 Objects = dict[Key, Manifest]
 GROUPS = ("PodGroup", "CompositePodGroup")
+LEASE: Key = ("Lease", "muster-system", "muster-sidecar")
+SIDECAR = "muster-sidecar"
+"""Field manager of the sidecars."""
+CONTEST_SECONDS = RENEW_SECONDS + REQUEST_SECONDS
+"""Time for which a leader believes that it leads without another renewal, and in which its last requests end."""
 ENDED = ("Succeeded", "Failed")
 NEVER = "refused-"
 """Beginning of the names of groups that the webhooks must refuse."""
@@ -48,33 +55,70 @@ def replay(history: Iterable[Seen]) -> Iterator[Step]:
         yield Step(seen, before, objects)
 
 
+class Contest:
+    """Whether two leaders can be there: somebody has deleted the Lease or given it away by hand, and the leader before does not know it yet.
+
+    No election can prevent that.  Kubelets reject the pods that such leaders bind to one node.
+    """
+
+    def __init__(self) -> None:
+        self._until = float("-inf")
+
+    def follows(self, seen: Seen) -> bool:
+        """Return true if there can be two leaders at the time of this change, the next of a history."""
+        if seen.key == LEASE and (seen.gone or SIDECAR not in _owners(seen.object, "f:holderIdentity")):
+            self._until = seen.at + CONTEST_SECONDS
+        return seen.at < self._until
+
+
+def _owners(each: Manifest, field: str) -> set[str]:
+    """Return the field managers of a field of spec."""
+    managed = each["metadata"].get("managedFields") or ()
+    return {one["manager"] for one in managed if field in one.get("fieldsV1", {}).get("f:spec", {})}
+
+
+def contests(history: Iterable[Seen]) -> int:
+    """Return how often somebody changed the Lease by hand."""
+    contest = Contest()
+    return sum(contest.follows(each) and each.key == LEASE for each in history)
+
+
 def over_capacity(history: Iterable[Seen]) -> list[str]:
     """Return the binds after which a node had more pods, or pods with more requests, than it can have."""
-    result = []
+    result, contest = list[str](), Contest()
     for step in replay(history):
+        if contest.follows(step.seen):
+            continue
         pod = step.seen.object
         if pod["kind"] != "Pod" or step.seen.gone or not _occupies(pod) or (step.before is not None and _occupies(step.before)):
             continue
-        node = step.objects.get(("Node", "", on := pod["spec"]["nodeName"]))
-        if node is None:
-            continue  # It was deleted meanwhile.
-        there = [each for key, each in step.objects.items() if key[0] == "Pod" and _occupies(each) and each["spec"]["nodeName"] == on]
-        used = _requests(there)
-        for name, capacity in node["status"]["allocatable"].items():
-            if used[name] > quantity.exact(capacity):
-                pods = ", ".join(sorted(each["metadata"]["name"] for each in there))
-                result.append(
-                    f"node {on} has {capacity} {name} and {used[name].normalize():f} are requested after the bind of {_name(pod)}: {pods}"
-                )
+        result += [f"{each}, after the bind of {_name(pod)}" for each in _overfull(step.objects, pod["spec"]["nodeName"])]
     return result
+
+
+def overfull(objects: Objects) -> list[str]:
+    """Return the nodes with more than they can have."""
+    return [each for kind, _, name in objects if kind == "Node" for each in _overfull(objects, name)]
+
+
+def _overfull(objects: Objects, name: str) -> list[str]:
+    """Return the resources of which a node has too little; none if it was deleted."""
+    pods = [each for key, each in objects.items() if key[0] == "Pod" and _occupies(each) and each["spec"]["nodeName"] == name]
+    used, node = _requests(pods), objects.get(("Node", "", name), {})
+    names = ", ".join(sorted(each["metadata"]["name"] for each in pods))
+    return [
+        f"node {name} has {capacity} {resource}, and {used[resource].normalize():f} are requested by {names}"
+        for resource, capacity in node.get("status", {}).get("allocatable", {}).items()
+        if used[resource] > quantity.exact(capacity)
+    ]
 
 
 def shared_devices(history: Iterable[Seen]) -> list[str]:
     """Return the allocations of devices that another claim had."""
-    result = []
+    result, contest = list[str](), Contest()
     for step in replay(history):
         claim = step.seen.object
-        if claim["kind"] != "ResourceClaim" or step.seen.gone:
+        if contest.follows(step.seen) or claim["kind"] != "ResourceClaim" or step.seen.gone:
             continue
         for key, other in step.objects.items():
             if key[0] == "ResourceClaim" and key != step.seen.key and (shared := _devices(claim) & _devices(other)):
