@@ -39,6 +39,8 @@ _WARNING, _UNQUOTED = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"'), re.compile(r"\
 
 TRANSPORT = (OSError, urllib3.exceptions.HTTPError)
 """Exceptions of a request without a response."""
+SILENT = urllib3.exceptions.ReadTimeoutError
+"""Exception of a response whose next byte does not come in time."""
 
 
 class ReplyError(Exception):

@@ -20,7 +20,7 @@ from typing import NoReturn, Protocol
 
 import msgspec
 
-from apiserver.api import FAILURE, TRANSPORT, Api, Query, ReplyError, lines
+from apiserver.api import FAILURE, SILENT, TRANSPORT, Api, Query, ReplyError, lines
 from apiserver.pages import PAGE, PageMetadata, pages
 
 WATCH_SECONDS = 240
@@ -75,7 +75,7 @@ class Watcher:
     """Thread that lists and watches one resource.
 
     *find* returns the resource's path, empty if it is not served; it is called again after a 404.  *silence* is the
-    time in seconds after which a watch without events is restarted.  *labels* selects objects by label; empty for all.
+    time in seconds after which a watch without events is followed by another.  *labels* selects objects by label; empty for all.
     """
 
     def __init__(self, api: Api, find: Callable[[], str], sink: Sink, *, silence: float, name: str = "", labels: str = "") -> None:
@@ -207,6 +207,9 @@ class Watcher:
                 silent, self._wait = False, FIRST_WAIT
                 if self._stopped.is_set():
                     return
+        except SILENT:
+            # The resource is quiet, or the connection was forgotten on its way: the next watch is well in both cases.
+            pass
         finally:
             # The rest of the stream is not needed, so the connection cannot be reused.
             response.close()

@@ -128,6 +128,11 @@ def _send_less(plugins: pytest.PytestPluginManager) -> None:
     plugins.register(worker)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that selects tests on a control plane; `make test` uses it."""
+    parser.addoption("--live", choices=("all", "first"), default="all", help="run all tests on a control plane, or the first of most files")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first and other long units last: workers begin at both ends."""

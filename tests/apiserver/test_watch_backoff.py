@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, SHORTEST_WATCH, WatchStatus
-from tests.apiserver.scripted_watch import ADDED, BOOKMARK, broken, error_event, failed, follow, listed, watched
+from tests.apiserver.scripted_watch import ADDED, BOOKMARK, CHUNKED, broken, error_event, failed, follow, listed, watched
 
 pytestmark = pytest.mark.usefixtures("clock")
 
@@ -108,6 +108,18 @@ def test_a_watch_that_says_nothing_for_too_long_is_begun_again():
     assert ["list", "10", "10"] == run.places
     assert [("LIST",), ("ADDED", "b")] == run.events
     assert WatchStatus.FAILED in {standing for standing, _ in run.standings}
+
+
+def test_a_watch_of_a_quiet_resource_is_followed_by_another_and_has_not_failed(clock):
+    def quiet():
+        clock.now += SHORTEST_WATCH
+        return 200, CHUNKED, b""
+
+    run = follow(listed(), quiet, watched(ADDED), silence=0.05)
+
+    assert ["list", "10", "10"] == run.places
+    assert [("LIST",), ("ADDED", "b")] == run.events
+    assert {WatchStatus.ACTIVE} == {standing for standing, _ in run.standings}
 
 
 def test_each_contact_is_reported():

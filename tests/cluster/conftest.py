@@ -8,9 +8,9 @@ version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` r
 ``custom_resources("1.30", "1.37")`` runs it also on each of these versions without the built-in kinds, where groups are custom resources:
 ``plane.api`` writes them in that form.  Tests that use the fixture ``strategy`` run with each strategy of the sidecar.
 
-`make soak` runs all of that; `make test` each test once: about half of the tests of a file with the built-in kinds, the others with custom
-resources on one of the versions that were built.  A file whose tests share what takes long to start has ``sampled="custom"`` or
-``sampled="built-in"``: `make test` runs it in this API group only.
+`make soak` runs all of that; `make test LIVE=all`, as the continuous integration does, each test once: about half of the tests of a file
+with the built-in kinds, the others with custom resources on one of the versions that were built.  A file whose tests share what takes long to
+start has ``sampled="custom"`` or ``sampled="built-in"``: these run in this API group only.  `make test` runs of most files the first test.
 """
 
 from __future__ import annotations
@@ -45,6 +45,13 @@ SINCE = "1.37"
 """First version of Kubernetes for tests that name none: it serves all three kinds."""
 TEST_SECONDS = 300
 """Timeout of a test: several waits on a slow machine; the error of a single wait says more than this timeout."""
+TABLES = ("admission_table", "built_in_kinds", "claim_validation", "definitions", "pod_admission", "programs")
+"""Files of many cases that take little time."""
+MINUTES = (
+    *("bench", "build_crash", "build_kueue", "canaries", "certificate_rotation", "client_certificate_by_docs", "move_by_docs"),
+    *("own_certificate_by_docs", "readme", "rollouts", "soak", "upgrade_by_docs", "upgrade_certificate", "upgrade_kubernetes"),
+)
+"""Files of which each test takes about a minute on two cores."""
 EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
 """Kinds whose objects are deleted after each test."""
 # Otherwise a third of the start of an API server is garbage collection.  Programs of a test live for seconds, in less memory than this.
@@ -53,11 +60,27 @@ os.environ.setdefault("GOMEMLIMIT", "800MiB")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of this folder a longer timeout."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give the tests of this folder a longer timeout, and leave out what ``--live first`` does not run."""
+    if config.getoption("live") == "first" and (left_out := _not_first(items)):
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
     for item in items:
         if item.nodeid.startswith(CLUSTER):
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+
+
+def _not_first(items: Iterable[pytest.Item]) -> dict[pytest.Item, None]:
+    """Return the tests of this folder that are neither the first of their file nor cases of a table; of files of minutes, all."""
+    result, seen = {}, set()
+    for item in items:
+        name = item.nodeid.partition("::")[0].removeprefix(f"{CLUSTER}test_").removesuffix(".py")
+        if not item.nodeid.startswith(CLUSTER) or name in TABLES:
+            continue
+        if name in seen or name in MINUTES:
+            result[item] = None
+        seen.add(name)
+    return result
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -78,7 +78,7 @@ TOGETHER = (
     ("prometheus.monitors=true", "networkPolicy.metricsFrom={monitoring}"),
 )
 """Pairs of which one value is refused without the other."""
-PAIRS = [*TOGETHER, *every(20, [pair for pair in itertools.combinations(VALUES, 2) if pair not in TOGETHER])]
+PAIRS = [*TOGETHER, *every(50, [pair for pair in itertools.combinations(VALUES, 2) if pair not in TOGETHER])]
 
 
 @pytest.mark.parametrize("values", PAIRS, ids=" ".join)

@@ -12,6 +12,7 @@ from expansion.pod_owners import Controller, PodOwners
 from kubeapi.gather import gather
 from muster.cli import main
 from tests.muster.simulated import node, pod
+from tests.sampling import every
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -255,7 +256,7 @@ def calls_of(command, folder, path, cluster):
 
 
 @pytest.mark.parametrize("command", ["fit", "simulate"])
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", every(2, list(INPUTS)))
 def test_four_times_the_input_is_no_more_than_four_times_the_work(folder, command, name):
     build, size = INPUTS[name]
     calls_of(command, folder, *build(2))  # modules are imported
