@@ -95,11 +95,11 @@ def test_a_node_that_shrinks_is_no_fault_of_a_bind():
     assert [] == invariants.over_capacity([added(node("n", cpu=2)), added(bound("a", "n", cpu=2)), added(node("n", cpu=1))])
 
 
-def lease(manager: str, *, gone: bool = False, at: float = 0.0) -> Seen:
+def lease(manager: str, holder: str = "b", *, gone: bool = False, at: float = 0.0) -> Seen:
     """The Lease of the sidecars with a holder that *manager* has written."""
     fields = [{"manager": manager, "fieldsV1": {"f:spec": {"f:holderIdentity": {}}}}]
     metadata = {"name": "muster-sidecar", "namespace": "muster-system", "managedFields": fields}
-    return dataclasses.replace(added({"kind": "Lease", "metadata": metadata}, gone=gone), at=at)
+    return dataclasses.replace(added({"kind": "Lease", "metadata": metadata, "spec": {"holderIdentity": holder}}, gone=gone), at=at)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,13 @@ def test_only_leaders_that_were_forced_are_excused(change, after, excused):
     ]
     assert excused is ([] == invariants.shared_devices(claims))
     assert [] != invariants.overfull(objects_of(*full, late))
+
+
+def test_renewals_of_a_lease_that_was_given_away_are_no_further_contest():
+    seen = [lease("muster-sidecar", "a"), lease("kubectl", "b", at=20.0), lease("kubectl", "b", at=25.0), lease("kubectl", "b", at=31.0)]
+    assert 1 == invariants.contests(seen)
+    late = dataclasses.replace(added(bound("b", "n")), at=31.0)
+    assert [] != invariants.over_capacity([added(node("n", cpu=1)), added(bound("a", "n")), *seen, late])
 
 
 def test_a_device_of_two_claims_is_a_failure():

@@ -62,12 +62,16 @@ class Contest:
     """
 
     def __init__(self) -> None:
-        self._until = float("-inf")
+        self.count, self._until, self._holder = 0, float("-inf"), ""
 
     def follows(self, seen: Seen) -> bool:
         """Return true if there can be two leaders at the time of this change, the next of a history."""
-        if seen.key == LEASE and (seen.gone or SIDECAR not in _owners(seen.object, "f:holderIdentity")):
-            self._until = seen.at + CONTEST_SECONDS
+        if seen.key == LEASE:
+            holder = "" if seen.gone else seen.object["spec"].get("holderIdentity") or ""
+            # A renewal that leaves the holder does not own the field.
+            if seen.gone or (holder != self._holder and SIDECAR not in _owners(seen.object, "f:holderIdentity")):
+                self.count, self._until = self.count + 1, seen.at + CONTEST_SECONDS
+            self._holder = holder
         return seen.at < self._until
 
 
@@ -80,7 +84,9 @@ def _owners(each: Manifest, field: str) -> set[str]:
 def contests(history: Iterable[Seen]) -> int:
     """Return how often somebody changed the Lease by hand."""
     contest = Contest()
-    return sum(contest.follows(each) and each.key == LEASE for each in history)
+    for each in history:
+        contest.follows(each)
+    return contest.count
 
 
 def over_capacity(history: Iterable[Seen]) -> list[str]:
