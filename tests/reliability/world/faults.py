@@ -63,7 +63,7 @@ Action = Callable[[Parts, int, random.Random], contextlib.AbstractContextManager
 
 def tried(action: Callable[[], object]) -> None:
     """Call *action* until no request of it fails."""
-    deadline = time.monotonic() + 2 * WAIT_SECONDS
+    deadline = time.monotonic() + 5 * WAIT_SECONDS
     while True:
         try:
             action()
