@@ -2,6 +2,7 @@
 
 campaign   an attack in rounds, each with a seed, and what must hold
 tally      what was tried and seen so far, kept in a file between runs
+page       the page of the documentation that quotes the table
 churn      groups and pods that come and go, and the sidecar's memory
 
 mutations     mutations of JSON values and of bytes
