@@ -10,7 +10,9 @@ corpus        objects, documents and reviews to start from
 fuzzing       rounds of examples with a limit of time each, and the growth of memory
 reviews       mutated AdmissionReviews in process
 reviews_tls   the same over TLS, also cut, slow and with wrong lengths
-documents     mutated documents for lint, compile, migrate and fit
+documents     mutated documents for lint, compile, migrate, fit, simulate, tree and snapshot
+live          why and snapshot on an API server that lies
+editors       mutated documents and messages for lsp
 watch         watch streams that lie
 expressions   mutated CEL expressions and label selectors
 

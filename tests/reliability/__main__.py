@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, documents, equality, expressions, page, reviews, reviews_tls, schedulers, tally, watch
+from tests.reliability import churn, documents, editors, equality, expressions, live, page, reviews, reviews_tls, schedulers, tally, watch
 from tests.reliability.campaign import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
@@ -24,6 +24,8 @@ CAMPAIGNS: dict[str, Campaign] = {
         reviews.CAMPAIGN,
         reviews_tls.CAMPAIGN,
         *documents.CAMPAIGNS,
+        *live.CAMPAIGNS,
+        editors.CAMPAIGN,
         watch.CAMPAIGN,
         expressions.CAMPAIGN,
         equality.CAMPAIGN,
