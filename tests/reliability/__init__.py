@@ -16,6 +16,8 @@ editors       mutated documents and messages for lsp
 watch         watch streams that lie
 expressions   mutated CEL expressions and label selectors
 
+load          many writers, half of the capacity, and a flood
+
 schema_mutation  random changes of an object by the schema of its kind
 equality         random creates and updates, asked of an API server and of profile upstream
 explained_differences  differences that the source of Kubernetes explains

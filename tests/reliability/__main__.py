@@ -14,7 +14,21 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, documents, editors, equality, expressions, live, page, reviews, reviews_tls, schedulers, tally, watch
+from tests.reliability import (
+    churn,
+    documents,
+    editors,
+    equality,
+    expressions,
+    live,
+    load,
+    page,
+    reviews,
+    reviews_tls,
+    schedulers,
+    tally,
+    watch,
+)
 from tests.reliability.campaign import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
@@ -26,6 +40,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         *documents.CAMPAIGNS,
         *live.CAMPAIGNS,
         editors.CAMPAIGN,
+        load.CAMPAIGN,
         watch.CAMPAIGN,
         expressions.CAMPAIGN,
         equality.CAMPAIGN,
