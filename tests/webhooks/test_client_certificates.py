@@ -9,6 +9,10 @@ import re
 import ssl
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import issue, pair, replicas, store
 from tests import forked
@@ -179,7 +183,26 @@ def test_only_the_given_names_are_accepted(tmp_path, authority, ca_file):
         assert server.probe("/readyz")[0] == 200
 
 
-def test_a_common_name_is_enough():
+def common_name_only(authority, name):
+    """Return a client certificate without DNS names, as those of kubeadm."""
+    key, ca_key = ec.generate_private_key(ec.SECP256R1()), serialization.load_pem_private_key(authority.key, None)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    built = x509.CertificateBuilder(x509.load_pem_x509_certificate(authority.certificate).subject, subject, key.public_key(), 7)
+    built = built.not_valid_before(NOW).not_valid_after(NOW + dt.timedelta(days=1))
+    built = built.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    pem = built.sign(ca_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return pair.Pair(authority.certificate, pem, private)
+
+
+def test_a_common_name_is_enough(tmp_path, authority, ca_file):
+    with running(tmp_path / "server", "--client-ca", str(ca_file), "--client-name", "kube-apiserver", "--workers", "1") as server:
+        assert answers(server, tmp_path / "client", common_name_only(authority, "kube-apiserver"))
+        with contextlib.closing(connection(server, tmp_path / "client", common_name_only(authority, "system:node:n1"))) as opened:
+            assert server.post(connection=opened)[0] == 403
+
+
+def test_other_parts_of_a_subject_are_no_names():
     peer = {"subject": ((("organizationName", "a"),), (("commonName", "kube-apiserver"),)), "subjectAltName": (("IP Address", "10.0.0.1"),)}
     assert frozenset({"kube-apiserver"}) == tls.names_of(peer)
     assert frozenset() == tls.names_of(None) == tls.names_of({})
