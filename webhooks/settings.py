@@ -105,8 +105,8 @@ class Settings(LimitSettings):
         Option(
             "--client-name",
             CLIENT_NAMES,
-            "Name of client certificates, common name or DNS name; others are refused (repeatable).",
-            purpose="names of the client certificates of --client-ca that are accepted, common name or DNS name, separated by commas; a client "
+            "Name of client certificates, common name, DNS name or URI; others are refused (repeatable).",
+            purpose="names of the client certificates of --client-ca that are accepted, common name, DNS name or URI, separated by commas; a client "
             "with another certificate gets 403; empty: every certificate of the CA",
         )
     )

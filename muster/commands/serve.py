@@ -67,12 +67,19 @@ def command(**values: Any) -> None:
     from webhooks.server.process import StartError, serve
 
     try:
+        if values["client_name"] == () and _is_on_the_command_line("client_name"):
+            # An empty list would accept every certificate of the CA.
+            raise OptionError(f"{label('client_name')} must have a name")
         settings = Settings.from_environ(os.environ, given_values(values))
         demand_known_rules([name for name, _ in settings.rules], label("rules"))
         demand_known_rules([name for name, _ in settings.enforcement.rules], label("enforcement"))
         serve(settings, source_of(settings))
     except (OptionError, StartError) as error:
         raise click.UsageError(str(error)) from None
+
+
+def _is_on_the_command_line(field: str) -> bool:
+    return click.get_current_context().get_parameter_source(field) is click.core.ParameterSource.COMMANDLINE
 
 
 def given_values(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -205,6 +205,8 @@ def test_a_common_name_is_enough(tmp_path, authority, ca_file):
 def test_other_parts_of_a_subject_are_no_names():
     peer = {"subject": ((("organizationName", "a"),), (("commonName", "kube-apiserver"),)), "subjectAltName": (("IP Address", "10.0.0.1"),)}
     assert frozenset({"kube-apiserver"}) == tls.names_of(peer)
+    uri = "spiffe://example.org/apiserver"
+    assert frozenset({uri, "a.example"}) == tls.names_of({"subjectAltName": (("URI", uri), ("DNS", "a.example"), ("email", "a@b"))})
     assert frozenset() == tls.names_of(None) == tls.names_of({})
 
 
@@ -216,6 +218,7 @@ def test_other_parts_of_a_subject_are_no_names():
             ["--client-ca", "{}", "--client-name", "a", "--server", "gunicorn"], "--client-name needs --server uvicorn", id="gunicorn"
         ),
         pytest.param(["--client-ca", "{}", "--client-name", " ,"], "'--client-name': must have a name", id="no name"),
+        pytest.param(["--client-ca", "{}", "--client-name", ""], "--client-name (MUSTER_CLIENT_NAME) must have a name", id="an empty name"),
     ],
 )
 def test_names_that_would_not_be_checked_are_refused_at_the_start(tmp_path, ca_file, given, reason):

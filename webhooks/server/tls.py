@@ -234,10 +234,12 @@ def _demand_client_certificate(context: ssl.SSLContext, cas: Sequence[x509.Certi
 
 
 def names_of(peer: Mapping[str, Any] | None) -> frozenset[str]:
-    """Return common names and DNS names of a verified certificate, as ``ssl.SSLObject.getpeercert`` gives it."""
+    """Return common names, DNS names and URIs of a verified certificate, as ``ssl.SSLObject.getpeercert`` gives it."""
     subject = [pair for part in (peer or {}).get("subject", ()) for pair in part]
     alternatives = (peer or {}).get("subjectAltName", ())
-    return frozenset([value for key, value in subject if key == "commonName"] + [value for key, value in alternatives if key == "DNS"])
+    return frozenset(
+        [value for key, value in subject if key == "commonName"] + [value for key, value in alternatives if key in ("DNS", "URI")]
+    )
 
 
 def _ca_file(cert: str) -> x509.Certificate | None:
