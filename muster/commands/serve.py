@@ -67,9 +67,7 @@ def command(**values: Any) -> None:
     from webhooks.server.process import StartError, serve
 
     try:
-        if values["client_name"] == () and _is_on_the_command_line("client_name"):
-            # An empty list would accept every certificate of the CA.
-            raise OptionError(f"{label('client_name')} must have a name")
+        _demand_client_name(values["client_name"])
         settings = Settings.from_environ(os.environ, given_values(values))
         demand_known_rules([name for name, _ in settings.rules], label("rules"))
         demand_known_rules([name for name, _ in settings.enforcement.rules], label("enforcement"))
@@ -78,8 +76,10 @@ def command(**values: Any) -> None:
         raise click.UsageError(str(error)) from None
 
 
-def _is_on_the_command_line(field: str) -> bool:
-    return click.get_current_context().get_parameter_source(field) is click.core.ParameterSource.COMMANDLINE
+def _demand_client_name(names: tuple[str, ...]) -> None:
+    """Refuse an empty ``--client-name``, which would accept every certificate of the CA.  Raises OptionError."""
+    if not names and click.get_current_context().get_parameter_source("client_name") is click.core.ParameterSource.COMMANDLINE:
+        raise OptionError(f"{label('client_name')} must have a name")
 
 
 def given_values(parameters: Mapping[str, Any]) -> dict[str, Any]:
