@@ -1,8 +1,8 @@
 """Webhook server, and variants for comparison that neither decode nor validate.
 
-``python -m benchmarks.serving judging|gunicorn|constant|unjudged|patching``, with MUSTER_* variables.  All are the same server; with
+``python -m benchmarks.serving judging|gunicorn|constant|unjudged|patching|allowing``, with MUSTER_* variables.  All are the same server; with
 ``gunicorn``, gunicorn's own worker serves HTTP.  ``constant`` is a minimal Flask application that reads the body and answers.
-``patching`` is the same, and answers with a constant patch of a pod.  With MUSTER_CLUSTER, ``judging`` watches a cluster.
+``patching`` is the same, and answers with a constant patch of a pod; ``allowing`` allows everything.  With MUSTER_CLUSTER, ``judging`` watches a cluster.
 ``unjudged`` is Muster's own application with its request checks, metrics and log line, but a constant verdict.
 """
 
@@ -67,9 +67,21 @@ def patching(*_: object) -> flask.Flask:
     return app
 
 
+def allowing(*_: object) -> flask.Flask:
+    """Return a minimal application that allows everything; it reads only the uid, which the API server compares."""
+    app = flask.Flask("allowing", static_folder=None)
+    for path in ("/mutate", "/validate"):
+        app.add_url_rule(path, path, _allow, methods=["POST"])
+    return app
+
+
 def _patch() -> flask.Response:
+    return _allow(patchType="JSONPatch", patch=PATCH)
+
+
+def _allow(**more: str) -> flask.Response:
     uid = flask.request.get_data(cache=False).partition(b'"uid":"')[2].partition(b'"')[0].decode()
-    response = {"uid": uid, "allowed": True, "patchType": "JSONPatch", "patch": PATCH}
+    response = {"uid": uid, "allowed": True, **more}
     return flask.Response(
         json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}), content_type="application/json"
     )
@@ -93,7 +105,7 @@ def main() -> None:
     library = "gunicorn" if sys.argv[1] == "gunicorn" else "uvicorn"
     settings = Settings.from_environ({**os.environ, "MUSTER_SERVER": library})
     source = watched.connect(settings) if settings.cluster else Fixed(NOTHING)
-    process.serve(settings, source, {"constant": constant, "patching": patching}.get(sys.argv[1]))
+    process.serve(settings, source, {"constant": constant, "patching": patching, "allowing": allowing}.get(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from tests.cluster import programs
 from tests.cluster.programs import MissingError
 from tests.reliability import __main__ as runner
-from tests.reliability import equality, explained_differences, tally
+from tests.reliability import equality, explained_differences, page, tally
 from tests.reliability.campaign import Campaign, Round
 
 
@@ -40,7 +43,7 @@ def test_counts_and_seeds_go_on_where_the_last_run_ended(run):
     status, output, _ = run(campaign(one_round), options=("--resume",))
 
     assert (0, [1, 2]) == (status, seeds)
-    assert "| mutated reviews | an answer | 20 of 1,000 | 0 | 0 |" in output
+    assert "| mutated reviews | an answer | 20 of 1,000 | 0 | no failure |" in output
     assert "| 10 of 1,000 |" in run(campaign(one_round))[1], "without the option it begins anew"
 
 
@@ -67,6 +70,38 @@ def test_a_file_that_is_not_a_tally_is_one_line(run, tmp_path):
 
     with pytest.raises(SystemExit):
         run(campaign(lambda _: Round(1)), options=("--resume",))
+
+
+def test_figures_are_shown_as_the_median_of_the_rounds(run):
+    ratios = iter([0.5, 0.75, 0.8])
+    campaigns = [campaign(lambda _: Round(1, figures={"ratio": next(ratios)}))]
+    assert "| no failure; ratio 0.5 |" in run(*campaigns)[1]
+    run(*campaigns, options=("--resume",))
+
+    assert "| no failure; ratio 0.75 (0.5 to 0.8) |" in run(*campaigns, options=("--resume",))[1]
+
+
+def test_the_page_quotes_the_table_and_nothing_runs(run, tmp_path, monkeypatch):
+    run(campaign(lambda _: Round(7, ("a traceback",))))
+    text = page.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(page, "FILE", tmp_path / "page.md")
+    monkeypatch.setattr(page, "find", lambda: programs.Programs(tmp_path))
+    (tmp_path / "kube-apiserver").write_text("#!/bin/sh\necho Kubernetes v1.37.1\n")
+    (tmp_path / "kube-apiserver").chmod(0o755)
+    page.FILE.write_text(text)
+
+    assert 0 == run(campaign(None), campaign(None, "other"), options=("--page",))[0]
+
+    written = page.FILE.read_text()
+    assert (
+        "| mutated reviews | an answer | 7 of 1,000 | 0 | 1 failure |\n| mutated reviews | an answer | 0 of 1,000 | 0 | not run |\n"
+        in written
+    )
+    assert f"{os.cpu_count()} cores of " in written
+    assert "Kubernetes 1.37.1.\n\n| attack" in written
+    before, after = text.split(page.BEGIN)[0], text.split(page.END)[1]
+    assert written.startswith(before)
+    assert written.endswith(after)
 
 
 def test_the_table_names_every_campaign():

@@ -5,7 +5,7 @@ argument, so this module is pure; options override it.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from validators import rule_options
@@ -19,6 +19,8 @@ from validators.options import (
     Address,
     Option,
     OptionError,
+    OptionType,
+    items,
     one_of,
     options_of,
     parse_address,
@@ -36,6 +38,17 @@ from webhooks.enforcement import EnforcementPolicy
 from webhooks.limit_settings import LimitSettings
 
 SERVERS = ("uvicorn", "gunicorn")
+
+
+def _client_names(texts: Sequence[str]) -> tuple[str, ...]:
+    """Read names of certificates.  A list without a name is refused, because it would accept every certificate."""
+    names = tuple(items(texts))
+    if not names and any(texts):
+        raise ValueError("must have a name")
+    return names
+
+
+CLIENT_NAMES = OptionType(_client_names, metavar="NAME", repeatable=True)
 MAYBE_ADDRESS = scalar(lambda text: parse_address(text) if text else None, "HOST:PORT")
 
 
@@ -86,6 +99,15 @@ class Settings(LimitSettings):
             "CA of client certificates, PEM; others cannot connect.",
             purpose="CA that signs the client certificates of the API servers, PEM; reloaded when it changes. Other clients cannot connect to "
             "the address of --bind; empty: every client can",
+        )
+    )
+    client_name: tuple[str, ...] = setting(
+        Option(
+            "--client-name",
+            CLIENT_NAMES,
+            "Name of client certificates, common name, DNS name or URI; others are refused (repeatable).",
+            purpose="names of the client certificates of --client-ca that are accepted, common name, DNS name or URI, separated by commas; a client "
+            "with another certificate gets 403; empty: every certificate of the CA",
         )
     )
     objects: tuple[str, ...] = setting(

@@ -67,12 +67,19 @@ def command(**values: Any) -> None:
     from webhooks.server.process import StartError, serve
 
     try:
+        _demand_client_name(values["client_name"])
         settings = Settings.from_environ(os.environ, given_values(values))
         demand_known_rules([name for name, _ in settings.rules], label("rules"))
         demand_known_rules([name for name, _ in settings.enforcement.rules], label("enforcement"))
         serve(settings, source_of(settings))
     except (OptionError, StartError) as error:
         raise click.UsageError(str(error)) from None
+
+
+def _demand_client_name(names: tuple[str, ...]) -> None:
+    """Refuse an empty ``--client-name``, which would accept every certificate of the CA.  Raises OptionError."""
+    if not names and click.get_current_context().get_parameter_source("client_name") is click.core.ParameterSource.COMMANDLINE:
+        raise OptionError(f"{label('client_name')} must have a name")
 
 
 def given_values(parameters: Mapping[str, Any]) -> dict[str, Any]:

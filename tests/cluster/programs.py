@@ -57,10 +57,14 @@ class Programs:
 
     def minor(self) -> int:
         """Return the minor version of kube-apiserver, as 37.  Raises MissingError."""
+        return int(self.version().split(".")[1])
+
+    def version(self) -> str:
+        """Return the version of kube-apiserver, as 1.37.1.  Raises MissingError."""
         told = _version_of(self.path("kube-apiserver"))
-        if not (version := re.search(r"v1\.(\d+)\.", told)):
+        if not (version := re.search(r"v(1\.\d+\.\S+)", told)):
             raise MissingError(f"kube-apiserver of {self.folder} must say a version v1.x.y, and says {told.strip()!r}")
-        return int(version[1])
+        return version[1]
 
 
 def find() -> Programs:

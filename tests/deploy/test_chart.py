@@ -154,6 +154,13 @@ def test_the_component_of_client_certificates_is_the_value_of_the_chart(tmp_path
     assert f"--client-ca={mount}/ca.crt" in rendered_one["args"]
 
 
+def test_names_of_client_certificates_are_options():
+    found = objects("webhooks.clientCAConfigMap=ours", "webhooks.clientNames={kube-apiserver,system:a b}")["Deployment", "muster-webhook"]
+    (own,) = found["spec"]["template"]["spec"]["containers"]
+
+    assert ["--client-name=kube-apiserver", "--client-name=system:a b"] == [each for each in own["args"] if "client-name" in each]
+
+
 def test_an_issuer_of_the_user_replaces_that_of_the_chart():
     values = ("certificate.source=cert-manager", "certificate.certManager.issuerRef.name=ours")
     found = objects(*values, "certificate.certManager.issuerRef.kind=ClusterIssuer")

@@ -78,6 +78,8 @@ def test_every_value_is_on_the_page():
         pytest.param("sidecar.env.MUSTER_WRITERS=65", "MUSTER_WRITERS", id="above the largest number of the sidecar"),
         pytest.param("sidecar.env.MUSTER_LABELS=maybe", "MUSTER_LABELS", id="neither on nor off"),
         pytest.param("webhooks.clientCAConfigMap=CA", "clientCAConfigMap", id="a name that no ConfigMap has"),
+        pytest.param("webhooks.clientNames={a}", "webhooks.clientNames: needs", id="names of client certificates without their CA"),
+        pytest.param("webhooks.clientCAConfigMap=a,webhooks.clientNames[0]=", "clientNames/0", id="an empty name of a client certificate"),
         pytest.param("webhooks.resources.limit.memory=1Gi", "limit", id="a key of the resources"),
         pytest.param("webhooks.tolerations[0].opertor=Exists", "opertor", id="a key of a toleration"),
         pytest.param("webhooks.tolerations[0].effect=NoExecute", "tolerations/0", id="a toleration of everything without Exists"),

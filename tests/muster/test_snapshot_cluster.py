@@ -65,6 +65,7 @@ class Api(ThreadingHTTPServer):
 
 class Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *_):
         pass
@@ -235,3 +236,19 @@ def test_of_two_api_groups_one_can_be_forbidden(api):
 
     assert answer.exit_code == 2
     assert "podgroups.scheduling.muster.dev" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status"),
+    [
+        pytest.param("/api/v1/nodes", {"metadata": "x", "items": []}, 2, id="metadata that is no object"),
+        pytest.param(SCHEDULING, {"preferredVersion": "v1", "versions": ["v1", {"version": "v1"}]}, 0, id="a version that is no object"),
+        pytest.param(f"{SCHEDULING}/v1", {"resources": ["priorityclasses"]}, 0, id="a resource that is no object"),
+        pytest.param(f"{SCHEDULING}/v1", {"resources": {"name": "priorityclasses"}}, 0, id="resources that are no list"),
+    ],
+)
+def test_an_answer_of_another_form_is_no_traceback(api, path, content, status):
+    api.broken[path] = 200, content
+    answer = muster()
+    assert status == answer.exit_code, answer.stderr
+    assert bool(status) == ("left out" in answer.stderr)

@@ -1,4 +1,7 @@
-"""Runner: ``python -m tests.reliability --minutes N [--resume] [NAME...]`` prints a table; 1 if something did not hold."""
+"""Runner: ``python -m tests.reliability --minutes N [--resume] [NAME...]`` prints a table; 1 if something did not hold.
+
+``--page`` runs nothing: it writes the table of the last runs into the documentation.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,22 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, documents, equality, expressions, reviews, reviews_tls, schedulers, tally, watch, worlds
+from tests.reliability import (
+    churn,
+    documents,
+    editors,
+    equality,
+    expressions,
+    live,
+    load,
+    page,
+    reviews,
+    reviews_tls,
+    schedulers,
+    tally,
+    watch,
+    worlds,
+)
 from tests.reliability.campaign import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
@@ -21,6 +39,9 @@ CAMPAIGNS: dict[str, Campaign] = {
         reviews.CAMPAIGN,
         reviews_tls.CAMPAIGN,
         *documents.CAMPAIGNS,
+        *live.CAMPAIGNS,
+        editors.CAMPAIGN,
+        load.CAMPAIGN,
         watch.CAMPAIGN,
         expressions.CAMPAIGN,
         equality.CAMPAIGN,
@@ -35,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--resume", action="store_true", help="continue the counts and seeds of the last run")
+    parser.add_argument("--page", action="store_true", help=f"run nothing, but write what was tried so far into {page.FILE.name}")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
     given = parser.parse_args(arguments)
     if not 0 < given.minutes < float("inf"):
@@ -42,12 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(given.names) - CAMPAIGNS.keys():
         parser.error(f"unknown campaign {', '.join(sorted(unknown))}; must be one of {', '.join(CAMPAIGNS)}")
     try:
-        entries = tally.load() if given.resume else {}
+        entries = tally.load() if given.resume or given.page else {}
     except msgspec.DecodeError as error:
         parser.error(f"{tally.FILE} is not a tally: {error}; remove it, or leave out --resume")
+    if given.page:
+        page.renew(CAMPAIGNS, entries)
+        return 0
     # SIGTERM also stops all processes started here.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    missing = _run([CAMPAIGNS[each] for each in given.names or CAMPAIGNS], entries, 60 * given.minutes)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        missing = _run([CAMPAIGNS[each] for each in given.names or CAMPAIGNS], entries, 60 * given.minutes)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     print("\n".join(tally.table(CAMPAIGNS, entries)))
     for name, entry in entries.items():
         for seed, failure in entry.failures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 LONGEST = 400
 """Characters of a failure that are kept."""
@@ -11,10 +11,11 @@ LONGEST = 400
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Round:
-    """Result of one round: how many examples were tried, and what did not hold, each with enough to repeat it."""
+    """Result of one round: how many examples were tried, what did not hold, each with enough to repeat it, and figures by name and unit."""
 
     tried: int
     failures: tuple[str, ...] = ()
+    figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tests.reliability.mutations import Mutator
 
 SECONDS = 20.0
 """Limit of one call; the slowest documents need one second on an idle machine."""
-STATUSES = {"fit": frozenset({0, 1, 2})}
+STATUSES = {**dict.fromkeys(("fit", "simulate", "why"), frozenset({0, 1, 2})), "snapshot": frozenset({0, 2})}
 """Documented statuses; of all other commands 0 to 3."""
 FOLDER = Path(os.environ.get("TMPDIR", tempfile.gettempdir()))
 CASES = corpus.TREE / "tests/cases/fit"
@@ -42,6 +42,12 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         *("", "--all -v", "--gang", "--gang --topology topology.kubernetes.io/zone", "--strategy greedy", "--scale", "--format json"),
         *("--format html", "--kubernetes 1.38", f"{CASES / 'job.yaml'} --objects"),
     ),
+    "simulate": (
+        *("", "--evict", "--strategy greedy", "--fragmentation", "--format json", "--format html", "--kubernetes 1.38", "--four-statuses"),
+        *("--nominated-first", "--budget 50", "--remedies 0", "--format json --evict", "--rank-order off", "--timings", "--batch"),
+    ),
+    "tree": ("", "--format json", "--profile upstream", "--kubernetes 1.38"),
+    "snapshot": ("", "--redact", "--format jsonl", "--redact --salt a"),
 }
 """Options of a command, of which each call has one; the last of fit makes the documents a part of the cluster."""
 JSON_FORMATS = frozenset({"--format json", "--format sarif", "--format gitlab"})
@@ -154,4 +160,9 @@ CAMPAIGNS = (
     campaign("compile", lambda folder, options: ["compile", *options, *_paths(folder)], 100_000, 1_000),
     campaign("migrate", lambda folder, options: ["migrate", *options, *_paths(folder)], 100_000, 1_000),
     campaign("fit", lambda folder, options: ["fit", "--objects", str(CASES / "cluster.yaml"), *options, *_paths(folder)], 20_000, 250),
+    campaign(
+        "simulate", lambda folder, options: ["simulate", str(CASES / "cluster.yaml"), *options, *_paths(folder)], 100_000, 4_000, batch=2
+    ),
+    campaign("tree", lambda folder, options: ["tree", "--no-config", *options, str(folder)], 100_000, 8_000, batch=10),
+    campaign("snapshot", lambda folder, options: ["snapshot", *options, *_paths(folder)], 100_000, 8_000, batch=10),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,18 +15,21 @@ FILE = Path(__file__).parents[2] / ".reliability.json"
 
 
 class Entry(msgspec.Struct):
-    """Sums of a campaign: the next seed, examples tried, seconds, and failures with the seed of their round."""
+    """Sums of a campaign: the next seed, examples tried, seconds, failures with the seed of their round, and the figures of all rounds."""
 
     seed: int = 1
     tried: int = 0
     seconds: float = 0.0
     failures: list[tuple[int, str]] = []
+    figures: dict[str, list[float]] = {}
 
     def add(self, done: Round, seconds: float) -> None:
         """Add a round, that of ``seed``."""
         self.tried += done.tried
         self.seconds += seconds
         self.failures += [(self.seed, each[:LONGEST]) for each in done.failures]
+        for name, value in done.figures.items():
+            self.figures.setdefault(name, []).append(value)
         self.seed += 1
 
 
@@ -42,9 +46,20 @@ def save(entries: Mapping[str, Entry]) -> None:
 def table(campaigns: Mapping[str, Campaign], entries: Mapping[str, Entry]) -> list[str]:
     """Return the lines of a Markdown table of the campaigns that have entries."""
     rows = [
-        f"| {each.attack} | {each.holds} | {entries[name].tried:,} of {each.goal:,} | {entries[name].seconds / 60:,.0f} | "
-        f"{len(entries[name].failures):,} |"
+        f"| {each.attack} | {each.holds} | {entries[name].tried:,} of {each.goal:,} | {entries[name].seconds / 60:,.0f} | {_seen(entries[name])} |"
         for name, each in campaigns.items()
         if name in entries
     ]
-    return ["| attack | what must hold | tried | minutes | failed |", "|---|---|---|---|---|", *rows]
+    return ["| attack | what must hold | tried | minutes | seen |", "|---|---|---|---|---|", *rows]
+
+
+def _seen(entry: Entry) -> str:
+    """Return what was seen: failures, and of each figure the median of the rounds with the least and the greatest."""
+    if entry.seed == 1:
+        return "not run"
+    failed = f"{len(entry.failures):,} failure{'' if len(entry.failures) == 1 else 's'}" if entry.failures else "no failure"
+    figures = (
+        f"{name} {statistics.median(values):.3g}" + (f" ({min(values):.3g} to {max(values):.3g})" if len(values) > 1 else "")
+        for name, values in entry.figures.items()
+    )
+    return "; ".join((failed, *figures))

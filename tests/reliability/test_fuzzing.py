@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.reliability import documents, expressions, fuzzing, reviews, reviews_tls, watch
+from tests.reliability import documents, editors, expressions, fuzzing, live, reviews, reviews_tls, watch
 from tests.reliability.mutations import Mutator
 
 OTHER_UID = """
@@ -15,13 +15,28 @@ from webhooks.admission import review
 encode = review.encode
 review.encode = lambda request, verdict: encode(request, verdict).replace(b'"uid":"', b'"uid":"x', 1)
 """
-EXAMPLES = {"lint": 200, "compile": 60, "migrate": 100, "fit": 15}
-COMMANDS = {each.name: each for each in documents.CAMPAIGNS}
+EXAMPLES = {
+    "lint": 200,
+    "compile": 60,
+    "migrate": 100,
+    "fit": 15,
+    "simulate": 60,
+    "tree": 100,
+    "snapshot": 100,
+    "why": 15,
+    "snapshot-live": 30,
+}
+COMMANDS = {each.name: each for each in (*documents.CAMPAIGNS, *live.CAMPAIGNS)}
 FAULTS = {
     "lint": "validators.lint.engine.report_on",
     "compile": "muster.commands.compile.command._write",
     "migrate": "validators.migrate.twins.settle",
     "fit": "muster.commands.fit.command._judged",
+    "simulate": "muster.commands.simulate.simulation.run",
+    "tree": "validators.lint.engine.report_on",
+    "snapshot": "muster.commands.snapshot.snapshot_document.keep_simulated_fields",
+    "snapshot-live": "muster.commands.snapshot.live_cluster.list_cluster",
+    "why": "muster.commands.why.command._simulated",
 }
 
 
@@ -49,6 +64,21 @@ def test_mutated_documents(name):
 def test_a_traceback_is_a_failure_and_names_the_document(name, monkeypatch):
     monkeypatch.setattr(FAULTS[name], lambda *_, **__: 1 / 0)
     assert "ZeroDivisionError" in COMMANDS[name].run(1, 10).failures[0]
+
+
+def test_mutated_messages_of_an_editor():
+    assert () == editors.run(1, 1).failures
+
+
+@pytest.mark.parametrize(
+    ("fault", "failure"),
+    [
+        pytest.param("field_help.hover = lambda *_: 1 / 0", "ZeroDivisionError", id="an internal error"),
+        pytest.param("server.MusterServer.publish = lambda *_: 1 / 0", "ZeroDivisionError", id="a traceback in a notification"),
+    ],
+)
+def test_a_fault_of_the_language_server_is_a_failure(fault, failure):
+    assert failure in editors.run(1, 1, f"from muster.commands.lsp import field_help, server; {fault}").failures[0]
 
 
 def test_streams_that_lie():

@@ -9,6 +9,10 @@ import re
 import ssl
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import issue, pair, replicas, store
 from tests import forked
@@ -151,3 +155,76 @@ def test_a_file_without_a_ca_is_refused_at_the_start(tmp_path, case):
     assert reason.format(path) in done.stderr
     with pytest.raises(tls.PairError):
         tls.load(str(tmp_path / "tls.crt"), str(tmp_path / "tls.key"), str(path))
+
+
+def test_only_the_given_names_are_accepted(tmp_path, authority, ca_file):
+    named = ("--client-name", "kube-apiserver", "--client-name", "front.example")
+    with running(tmp_path / "server", "--client-ca", str(ca_file), *named, "--workers", "1") as server:
+
+        def asked(*names):
+            credentials = issue.leaf(authority, pair.names_of(names), NOW, 30, client=True)
+            with contextlib.closing(connection(server, tmp_path / "client", credentials)) as opened:
+                return server.post(connection=opened)
+
+        # A DNS name of the certificate is enough, also beside others, and so is its common name.
+        for names in (("kube-apiserver",), ("other", "front.example")):
+            assert asked(*names)[0] == 200
+        for names in (("other",), ("kube-apiserver.example", "x.front.example")):
+            assert asked(*names) == (403, {"error": "the name of the client certificate must be one of --client-name"})
+        # Without a certificate, or with one of another CA, the handshake fails as before.
+        assert not answers(server, tmp_path)
+        assert not answers(server, tmp_path / "client", client_pair(issue.authority(NOW)))
+
+        assert server.figure("muster_requests_refused_total") == 2
+        assert server.figure("muster_faults_total") == 0
+        assert until(lambda: len([line for line in server.lines if line["level"] == "warning"]) == 2)
+        first = next(line for line in server.lines if line["event"] == "client-refused")
+        assert (["muster-webhook-client", "other"], ["front.example", "kube-apiserver"]) == (first["names"], first["accepted"])
+        assert server.probe("/readyz")[0] == 200
+
+
+def common_name_only(authority, name):
+    """Return a client certificate without DNS names, as those of kubeadm."""
+    key, ca_key = ec.generate_private_key(ec.SECP256R1()), serialization.load_pem_private_key(authority.key, None)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    built = x509.CertificateBuilder(x509.load_pem_x509_certificate(authority.certificate).subject, subject, key.public_key(), 7)
+    built = built.not_valid_before(NOW).not_valid_after(NOW + dt.timedelta(days=1))
+    built = built.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    pem = built.sign(ca_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return pair.Pair(authority.certificate, pem, private)
+
+
+def test_a_common_name_is_enough(tmp_path, authority, ca_file):
+    with running(tmp_path / "server", "--client-ca", str(ca_file), "--client-name", "kube-apiserver", "--workers", "1") as server:
+        assert answers(server, tmp_path / "client", common_name_only(authority, "kube-apiserver"))
+        with contextlib.closing(connection(server, tmp_path / "client", common_name_only(authority, "system:node:n1"))) as opened:
+            assert server.post(connection=opened)[0] == 403
+
+
+def test_other_parts_of_a_subject_are_no_names():
+    peer = {"subject": ((("organizationName", "a"),), (("commonName", "kube-apiserver"),)), "subjectAltName": (("IP Address", "10.0.0.1"),)}
+    assert frozenset({"kube-apiserver"}) == tls.names_of(peer)
+    uri = "spiffe://example.org/apiserver"
+    assert frozenset({uri, "a.example"}) == tls.names_of({"subjectAltName": (("URI", uri), ("DNS", "a.example"), ("email", "a@b"))})
+    assert frozenset() == tls.names_of(None) == tls.names_of({})
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        pytest.param(["--client-name", "a"], "--client-name needs --client-ca", id="no CA"),
+        pytest.param(
+            ["--client-ca", "{}", "--client-name", "a", "--server", "gunicorn"], "--client-name needs --server uvicorn", id="gunicorn"
+        ),
+        pytest.param(["--client-ca", "{}", "--client-name", " ,"], "'--client-name': must have a name", id="no name"),
+        pytest.param(["--client-ca", "{}", "--client-name", ""], "--client-name (MUSTER_CLIENT_NAME) must have a name", id="an empty name"),
+    ],
+)
+def test_names_that_would_not_be_checked_are_refused_at_the_start(tmp_path, ca_file, given, reason):
+    store.write(tmp_path, new_pair())
+    files = ["--tls-cert", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
+    done = forked.run(["serve", "--bind", "127.0.0.1:0", *files, *(each.format(ca_file) for each in given)], tmp_path, {})
+
+    assert done.returncode == 2
+    assert reason in done.stderr

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import uvloop
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from webhooks import log
+from webhooks.server import tls
 from webhooks.server.lifespan import ABORT
 from webhooks.settings import Settings
 
@@ -42,12 +44,14 @@ class LimitedConnection(HttpToolsProtocol):
     Attributes:
         max_connections: connections at once; above it the connection that has been idle longest is closed.
         head_seconds: time from the first byte of a request to the end of its header fields.
+        client_names: names of client certificates, of which a client must have one; empty if there is no such limit.
         on_refused: called with the HTTP code of a request that is refused before the application is called.
 
     """
 
     max_connections: ClassVar[int]
     head_seconds: ClassVar[float]
+    client_names: ClassVar[frozenset[str]]
     on_refused: ClassVar[Callable[[int], None]]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
@@ -56,6 +60,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._in_head = self._in_body = False
         self._head_bytes = self._unparsed_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
+        self._names = tls.names_of(transport.get_extra_info("peercert")) if self.client_names else frozenset()
         if hasattr(transport, "set_read_buffer_limits"):
             # Bytes that TLS receives while the connection is not read.
             transport.set_read_buffer_limits(UNREAD_BYTES)
@@ -67,7 +72,11 @@ class LimitedConnection(HttpToolsProtocol):
         """Parse the data; limit the bytes and the time of a head.
 
         The parser reports a field only when it is complete, so a head is parsed in slices, and those without its end are counted.
+        Nothing is parsed of a client whose certificate has another name.
         """
+        if self.client_names and self.client_names.isdisjoint(self._names):
+            self._refuse_client()
+            return
         start = 0
         while start < len(data) and not self.transport.is_closing():
             head_only = not self._in_body
@@ -141,6 +150,11 @@ class LimitedConnection(HttpToolsProtocol):
             # The parser stops, and uvicorn calls send_400_response.
             raise ValueError
 
+    def _refuse_client(self) -> None:
+        if not self.transport.is_closing():
+            log.append("warning", "client-refused", {"names": sorted(self._names), "accepted": sorted(self.client_names)})
+        self.refuse(403, "the name of the client certificate must be one of --client-name")
+
     def _refuse_head(self) -> None:
         self.refuse(431, f"request line and headers must be at most {HEAD_BYTES} bytes")
 
@@ -162,5 +176,10 @@ class LimitedConnection(HttpToolsProtocol):
 def limited(settings: Settings, on_refused: Callable[[int], None]) -> type[LimitedConnection]:
     """Return the protocol with the limits of *settings*."""
     Loop.handshake_seconds = settings.request_seconds
-    limits = {"max_connections": settings.connections, "head_seconds": settings.request_seconds, "on_refused": staticmethod(on_refused)}
+    limits = {
+        "max_connections": settings.connections,
+        "head_seconds": settings.request_seconds,
+        "client_names": frozenset(settings.client_name),
+        "on_refused": staticmethod(on_refused),
+    }
     return type("LimitedConnection", (LimitedConnection,), limits)

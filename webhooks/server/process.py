@@ -267,6 +267,10 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
 
 def _certificate(settings: Settings) -> Callable[[Path], tuple[tls.LivePair, Managed | None]]:
     """Return the function that loads the key pair, in a directory if the replicas manage it.  Raises StartError and OptionError."""
+    if settings.client_name and not settings.client_ca:
+        raise StartError("--client-name needs --client-ca: without it clients show no certificate")
+    if settings.client_name and settings.server != "uvicorn":
+        raise StartError(f"--client-name needs --server uvicorn: {settings.server} does not show the certificate of a client")
     if settings.certificates == MANAGED:
         from webhooks.server.certificates import Managed
 

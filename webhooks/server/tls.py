@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -231,6 +231,15 @@ def _demand_client_certificate(context: ssl.SSLContext, cas: Sequence[x509.Certi
     context.num_tickets = 0
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cadata="".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in cas))
+
+
+def names_of(peer: Mapping[str, Any] | None) -> frozenset[str]:
+    """Return common names, DNS names and URIs of a verified certificate, as ``ssl.SSLObject.getpeercert`` gives it."""
+    subject = [pair for part in (peer or {}).get("subject", ()) for pair in part]
+    alternatives = (peer or {}).get("subjectAltName", ())
+    return frozenset(
+        [value for key, value in subject if key == "commonName"] + [value for key, value in alternatives if key in ("DNS", "URI")]
+    )
 
 
 def _ca_file(cert: str) -> x509.Certificate | None:

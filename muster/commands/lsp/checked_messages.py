@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls import exceptions
@@ -68,9 +69,13 @@ class CheckedProtocol(LanguageServerProtocol):
                 raise exceptions.JsonRpcMethodNotFound(f"there is no method {method}")
         try:
             # The library describes what it cannot decode in its log, as a traceback.
-            return super().structure_message(dict(message))
+            decoded = super().structure_message(dict(message))
         except JsonRpcException:
             raise exceptions.JsonRpcInvalidParams(f"params of {method} are not those of the protocol") from None
+        # The library keeps documents by their unquoted URI.
+        if method == types.TEXT_DOCUMENT_DID_CHANGE and unquote(decoded.params.text_document.uri) not in self.workspace.text_documents:
+            raise exceptions.JsonRpcInvalidParams("the document is not open")
+        return decoded
 
     def _check_state(self, method: str) -> None:
         if self._shutdown and method != types.EXIT:

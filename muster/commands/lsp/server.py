@@ -13,7 +13,7 @@ from importlib import metadata
 
 from lsprotocol import types
 from pygls import uris
-from pygls.exceptions import JsonRpcException, JsonRpcParseError, PyglsError
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcParseError, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from muster.commands.lsp import completion, field_help, positions, quick_fixes, rename, symbols
@@ -48,6 +48,10 @@ class MusterServer(LanguageServer):
         """Answer a message that is not JSON; write any other error, which is a mistake of this server, to the log, and show it."""
         if source is JsonRpcException and isinstance(error, ValueError | RecursionError) and isinstance(self.protocol, CheckedProtocol):
             self.protocol.refuse(JsonRpcParseError("a message must be JSON in UTF-8"))
+        elif isinstance(error, JsonRpcInternalError):
+            # The library has wrapped an exception of a handler, with the lines of its traceback.
+            log.error("internal error: %s\n%s", error, "".join((error.data or {}).get("traceback", ())))
+            super().report_server_error(error, source)
         elif not isinstance(error, JsonRpcException):
             log.error("internal error", exc_info=error)
             super().report_server_error(error, source)
@@ -135,9 +139,9 @@ class MusterServer(LanguageServer):
 
 
 def path_of(uri: str) -> str:
-    """Return the path of a file; a URI that is not of a file is returned as it is."""
+    """Return the path of a file; a URI that is not of a file is returned as it is, but for characters that no path can have."""
     path = uris.to_fs_path(uri) if uri.startswith("file:") else None
-    return path or uri
+    return (path or uri).replace("\0", "%00").encode(errors="replace").decode()
 
 
 def create(options: Options, options_of: Callable[[str], tuple[Options, str]]) -> MusterServer:

@@ -97,12 +97,12 @@ class Session:
         """Read files again that have changed on disk; return the files whose findings may have changed."""
         names = {self.name_of(path) for path in paths}
         changed = [name for name in names if name in self._on_disk and name not in self._open]
-        present = [name for name in changed if Path(name).exists()]
+        present = [name for name in changed if _exists(name)]
         return self.workspace.update(files.read_manifests(present, io.BytesIO(), given=(), unnamed=self._unnamed))
 
     def knows(self, path: str) -> bool:
         """Return whether the content of a file does not decide which other files are read, and the file is among those."""
-        return self.name_of(path) in self._on_disk and Path(path).exists()
+        return self.name_of(path) in self._on_disk and _exists(path)
 
     def write(self, path: str, text: str) -> frozenset[str]:
         """Set the text of an open file; return the files whose findings may have changed."""
@@ -115,7 +115,7 @@ class Session:
         """Use the content on disk of a file that was open; return the files whose findings may have changed."""
         name = self.name_of(path)
         self._open.pop(name, None)
-        if name in self._on_disk and Path(name).exists():
+        if name in self._on_disk and _exists(name):
             return self.reload([name])
         return self.workspace.update((), [name])
 
@@ -163,6 +163,14 @@ class Session:
 
     def _is_linted(self, name: str) -> bool:
         """Return whether an open file is linted: it is new, among the files that are read, or in no folder."""
-        if name in self._on_disk or not Path(name).exists():
+        if name in self._on_disk or not _exists(name):
             return True
         return not any(Path(name).is_relative_to(folder) for folder in self._folders)
+
+
+def _exists(name: str) -> bool:
+    """Return whether there is a file of this name, which can be too long for one."""
+    try:
+        return Path(name).exists()
+    except OSError:
+        return False

@@ -130,7 +130,7 @@ def list_pages(
         page = api.read(path, following, headers)
         yield page
         metadata = decode.FIELDS.decode(page).get("metadata", b"{}")
-        token = (decode.parse(metadata) or {}).get("continue")
+        token = decode.section(decode.parse(metadata)).get("continue")
         if not token:
             return
         following = [*query, ("continue", str(token))]
@@ -165,12 +165,12 @@ class _Cluster:
         """Return the list path of each resource of a group, in the best version that serves it."""
         paths: dict[str, str] = {}
         answer = self._answer(f"/apis/{group}")
-        known = [(answer.get("preferredVersion") or {}).get("version"), *(each.get("version") for each in answer.get("versions") or ())]
+        known = [decode.section(answer, "preferredVersion").get("version"), *_each(answer, "versions", "version")]
         # Of a group that is not in the table, any version will do.
         versions = [row.version for row in served_versions.versions_in(group)] or list(dict.fromkeys(map(str, filter(None, known))))
         for path in (base_path(served_versions.named(group, version)) for version in versions if version in known):
-            for each in self._answer(path).get("resources") or ():
-                paths.setdefault(str(each.get("name")), f"{path}/{each.get('name')}")
+            for name in map(str, _each(self._answer(path), "resources", "name")):
+                paths.setdefault(name, f"{path}/{name}")
         return paths
 
     def _answer(self, path: str) -> dict[str, Any]:
@@ -183,6 +183,12 @@ class _Cluster:
         if not isinstance(answer, dict):
             raise ClusterError(f"the answer to {path} is not a JSON object")
         return answer
+
+
+def _each(content: Mapping[str, Any], items: str, field: str) -> list[Any]:
+    """Return a field of each object in a list of *content*."""
+    listed = content.get(items)
+    return [decode.section(each).get(field) for each in (listed if isinstance(listed, list) else ())]
 
 
 def _place(resource: served_versions.Resource) -> str:
