@@ -28,6 +28,7 @@ from tests.reliability import (
     schedulers,
     tally,
     watch,
+    worlds,
 )
 from tests.reliability.campaign import Campaign
 
@@ -45,6 +46,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         expressions.CAMPAIGN,
         equality.CAMPAIGN,
         schedulers.CAMPAIGN,
+        worlds.CAMPAIGN,
     )
 }
 
