@@ -25,6 +25,7 @@ VALUES = (
     "webhooks.pods=true",
     "webhooks.hostNetwork=true",
     "webhooks.clientCAConfigMap=client-ca",
+    "webhooks.clientNames=null",
     "webhooks.env.MUSTER_ENFORCEMENT=warn",
     "webhooks.env.MUSTER_REQUEST_SECONDS=6",
     "webhooks.env.MUSTER_KUBERNETES=1.36",

@@ -338,7 +338,7 @@ def test_the_bounds_are_those_that_the_server_checks(option):
 @pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
 def test_a_variable_of_the_chart_is_not_set_twice(name, section):
     """The API server refuses a list of variables with a name twice, and an option of the container hides its variable."""
-    given = (*SIDECAR, "webhooks.pods=true", "webhooks.clientCAConfigMap=client-ca")
+    given = (*SIDECAR, "webhooks.pods=true", "webhooks.clientCAConfigMap=client-ca", "webhooks.clientNames={a}")
     _, own = container(name, *given)
     options = [each.partition("=")[0].removeprefix("--") for each in own["args"] if each.startswith("--")]
     for variable in (*(each["name"] for each in own["env"]), *(f"MUSTER_{each.upper().replace('-', '_')}" for each in options)):

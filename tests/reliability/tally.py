@@ -46,11 +46,16 @@ def save(entries: Mapping[str, Entry]) -> None:
 def table(campaigns: Mapping[str, Campaign], entries: Mapping[str, Entry]) -> list[str]:
     """Return the lines of a Markdown table of the campaigns that have entries."""
     rows = [
-        f"| {each.attack} | {each.holds} | {entries[name].tried:,} of {each.goal:,} | {entries[name].seconds / 60:,.0f} | {_seen(entries[name])} |"
+        f"| {each.attack} | {each.holds} | {entries[name].tried:,} of {each.goal:,} | {_minutes(entries[name])} | {_seen(entries[name])} |"
         for name, each in campaigns.items()
         if name in entries
     ]
     return ["| attack | what must hold | tried | minutes | seen |", "|---|---|---|---|---|", *rows]
+
+
+def _minutes(entry: Entry) -> str:
+    minutes = entry.seconds / 60
+    return f"{minutes:,.0f}" if minutes >= 10 or not minutes else f"{minutes:.1f}"
 
 
 def _seen(entry: Entry) -> str:
