@@ -201,3 +201,38 @@ def test_keys_without_a_selector_are_forbidden_and_not_judged():
     at = "spec.topologySpreadConstraints[0].matchLabelKeys"
     assert pod_errors(topologySpreadConstraints=[constraint]) == {(at, "Forbidden")}
     assert pod_errors(topologySpreadConstraints=[{**constraint, "labelSelector": {}}]) == {(at + "[0]", "Invalid")}
+
+
+PROJECTED = "spec.volumes[0].projected.sources[0]."
+CERTIFICATE = {"signerName": "example.com/s", "keyType": "ED25519", "keyPath": "k"}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"podCertificate": CERTIFICATE}, set()),
+        ({"podCertificate": {**CERTIFICATE, "keyType": "DSA"}}, {("podCertificate.keyType", "NotSupported")}),
+        ({"podCertificate": {**CERTIFICATE, "keyPath": ""}}, {("podCertificate", "Required")}),
+        ({"podCertificate": {**CERTIFICATE, "keyPath": "/k"}}, {("podCertificate.keyPath", "Invalid")}),
+        ({"podCertificate": {**CERTIFICATE, "maxExpirationSeconds": 7_862_400}}, set()),
+        ({"podCertificate": {**CERTIFICATE, "maxExpirationSeconds": 7_862_401}}, {("podCertificate.maxExpirationSeconds", "Invalid")}),
+        ({"podCertificate": {**CERTIFICATE, "maxExpirationSeconds": 3599}}, {("podCertificate.maxExpirationSeconds", "Invalid")}),
+        (
+            {"podCertificate": {**CERTIFICATE, "signerName": "kubernetes.io/s", "maxExpirationSeconds": 86_401}},
+            {("podCertificate.maxExpirationSeconds", "Invalid")},
+        ),
+        ({"clusterTrustBundle": {"name": "b", "path": "p"}}, set()),
+        ({"clusterTrustBundle": {"path": "p"}}, {("clusterTrustBundle", "Required")}),
+        ({"clusterTrustBundle": {"name": "b", "signerName": "example.com/s", "path": "p"}}, {("clusterTrustBundle", "Invalid")}),
+        ({"clusterTrustBundle": {"name": "b", "labelSelector": {}, "path": "p"}}, {("clusterTrustBundle.labelSelector", "Invalid")}),
+    ],
+)
+def test_projected_certificates_and_trust_bundles(source, expected):
+    found = pod_errors(volumes=[{"name": "v", "projected": {"sources": [source]}}])
+    assert found == {(PROJECTED + path, reason) for path, reason in expected}
+
+
+def test_a_seccomp_profile_of_the_node_needs_its_type():
+    at = "spec.securityContext.seccompProfile."
+    found = pod_errors(securityContext={"seccompProfile": {"type": "", "localhostProfile": "p"}})
+    assert found == {(at + "type", "Required"), (at + "localhostProfile", "Invalid")}

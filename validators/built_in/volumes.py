@@ -125,6 +125,8 @@ def _projected(given: Content, at: FieldPath) -> Iterator[FieldError]:
         if len(kinds) > 1:
             yield field.forbidden(path, f"may not specify more than 1 volume type per source: {', '.join(kinds)}")
         yield from _token(each, path)
+        yield from _trust_bundle(each, path / "clusterTrustBundle")
+        yield from _pod_certificate(each, path / "podCertificate")
     yield from duplicates(paths)
 
 
@@ -177,6 +179,38 @@ def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.invalid(path / "expirationSeconds", token["expirationSeconds"], "must be from 10 minutes to 2^32 seconds")
 
 
+def _trust_bundle(source: Content, at: FieldPath) -> Iterator[FieldError]:
+    bundle = section(source, "clusterTrustBundle")
+    if source.get("clusterTrustBundle") is not None:
+        given = [name for name in ("name", "signerName") if bundle.get(name) is not None]
+        if not given:
+            yield field.required(at, "either name or signerName must be specified")
+        elif len(given) > 1:
+            yield field.invalid(at, "", "only one of name and signerName may be used")
+        elif given == ["name"] and bundle.get("labelSelector") is not None:
+            yield field.invalid(at / "labelSelector", "", "must be unset if name is specified")
+
+
+def _pod_certificate(source: Content, at: FieldPath) -> Iterator[FieldError]:
+    certificate = section(source, "podCertificate")
+    if source.get("podCertificate") is None:
+        return
+    yield from one_of(certificate, "keyType", at, _KEY_TYPES, has_default=False)
+    host = text(certificate, "signerName").partition("/")[0]
+    longest = _DAY if f".{host}".endswith(".kubernetes.io") else _LONGEST_DAYS * _DAY
+    if not _HOUR <= (seconds := number(certificate, "maxExpirationSeconds", _HOUR)) <= longest:
+        yield field.invalid(at / "maxExpirationSeconds", seconds, f"must be from {_HOUR} to {longest}")
+    given = [name for name in _CERTIFICATE_PATHS if text(certificate, name)]
+    if not given:
+        yield field.required(at, f"specify at least one of {', '.join(_CERTIFICATE_PATHS)}")
+    for name in given:
+        yield from _own_path(text(certificate, name), at / name)
+
+
+_KEY_TYPES = ("ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096")
+_CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
+_HOUR, _DAY, _LONGEST_DAYS = 3600, 86_400, 91
+"""Seconds, and the longest lifetime of a certificate, which is a day for a signer of Kubernetes."""
 _MOST_OPEN = 0o777
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 600, 2**32
 """Lifetime of a token."""
