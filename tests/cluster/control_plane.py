@@ -104,16 +104,20 @@ class ControlPlane:
 
     def _start_etcd(self) -> None:
         for attempt in range(1, ATTEMPTS + 1):
-            self.etcd_port, peers = free_port(), free_port()
-            command = flags.etcd(self.folder, self.etcd_port, peers)
-            self.etcd.start([self.programs.path("etcd"), *command], self._environ())
+            self.etcd_port, self._peers_port = free_port(), free_port()
             try:
-                self.etcd.await_answer(self._etcd_healthy, READY_SECONDS)
+                self.start_etcd()
                 return
             except NotReadyError:
                 if attempt == ATTEMPTS or "address already in use" not in self.etcd.tail(200):
                     raise
                 shutil.rmtree(self.folder / "etcd", ignore_errors=True)
+
+    def start_etcd(self) -> None:
+        """Start etcd on its ports, with what it stored before, and wait until it is ready.  Raises NotReadyError."""
+        command = flags.etcd(self.folder, self.etcd_port, self._peers_port)
+        self.etcd.start([self.programs.path("etcd"), *command], self._environ())
+        self.etcd.await_answer(self._etcd_healthy, READY_SECONDS)
 
     def _etcd_healthy(self) -> bool:
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=2)) as connection:
@@ -230,6 +234,11 @@ class ControlPlane:
         self.apiserver.kill()
         self.compact()
         self.start_apiserver()
+
+    def set_full(self, *, full: bool) -> None:
+        """Let etcd refuse all writes but deletions, as after its quota is exceeded, or no more."""
+        action = "ACTIVATE" if full else "DEACTIVATE"
+        self._etcd("/v3/maintenance/alarm", {"action": action, "memberID": "0", "alarm": "NOSPACE"})
 
     def put(self, key: str, value: bytes) -> None:
         """Write a value into etcd, past the validation of the API server."""

@@ -76,19 +76,20 @@ class Faults(ThreadingHTTPServer):
 
     *decide* is called for every request, in the thread that serves it.  ``writes`` are the recorded writes in order, the last at
     ``wrote``.  While ``holding`` is set, no byte of a watch is forwarded, and none of watches of the resources in ``held``.  ``hush`` stops
-    the watches that are open then.  ``streams`` has the resources that were watched.
+    the watches that are open then.  ``streams`` has the resources that were watched.  While ``cut`` is set, nothing passes: requests and
+    answers are held back.
     """
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, plane: ControlPlane) -> None:
-        super().__init__(("127.0.0.1", 0), _Passing)
+    def __init__(self, plane: ControlPlane, host: str = "127.0.0.1") -> None:
+        super().__init__((host, 0), _Passing)
         self.decide: Callable[[RecordedRequest], Fault] = lambda _: WELL
         self.writes: list[RecordedRequest] = []
         self.wrote = time.monotonic()
         self.under_way = 0
-        self.holding = threading.Event()
+        self.holding, self.cut = threading.Event(), threading.Event()
         self.held: frozenset[str] = frozenset()
         self.streams: set[str] = set()
         self.hushed = 0
@@ -101,7 +102,8 @@ class Faults(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        host, port = self.server_address[:2]
+        return f"http://{host!s}:{port}"
 
     def hush(self) -> None:
         """Hold back all further bytes of the open watches without ending them."""
@@ -116,14 +118,21 @@ class Faults(ThreadingHTTPServer):
         through.write_text(json.dumps(content), encoding="utf-8")
         return through
 
+    def passes(self) -> bool:
+        """Wait while the line is cut; return false if the proxy has ended."""
+        while self.cut.is_set():
+            if self.ended.wait(0.05):
+                return False
+        return True
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore broken connections: tests kill callers."""
 
 
 @contextlib.contextmanager
-def faults(plane: ControlPlane) -> Iterator[Faults]:
-    """Run a proxy before *plane*.  After it has ended, no write is in progress."""
-    server = Faults(plane)
+def faults(plane: ControlPlane, host: str = "127.0.0.1") -> Iterator[Faults]:
+    """Run a proxy before *plane*, which listens on the address *host*.  After it has ended, no write is in progress."""
+    server = Faults(plane, host)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -161,7 +170,9 @@ class _Passing(BaseHTTPRequestHandler):
     def _do(self, asked: RecordedRequest, fault: Fault) -> None:
         if fault.delay:
             time.sleep(fault.delay)
-        if fault.code:
+        if not self.server.passes():
+            self.close_connection = True
+        elif fault.code:
             self._refuse(fault)
         else:
             self._pass(asked, fault)
@@ -182,7 +193,7 @@ class _Passing(BaseHTTPRequestHandler):
             headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
             upstream.request(asked.method, asked.target, asked.body or None, headers)
             answer = upstream.getresponse()
-            if fault.lose:
+            if fault.lose or not self.server.passes():
                 answer.read()
                 self.close_connection = True
                 return
@@ -212,6 +223,8 @@ class _Passing(BaseHTTPRequestHandler):
             while self.server.holding.is_set() or hushed < self.server.hushed or resource in self.server.held:
                 if self.server.ended.wait(0.01):
                     return
+            if not self.server.passes():
+                return
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")

@@ -85,6 +85,8 @@ class Kubelet(Follower):
         """Forget the pods that are gone, and attend to the others."""
         with self._lock:
             self._pods.clear()
+        there = {(each["metadata"]["namespace"], each["metadata"]["name"]) for each in listed}
+        self._admitted = {key: each for key, each in self._admitted.items() if key in there}
         super().saw_list(listed)
 
     def saw(self, what: str, each: Manifest) -> None:
@@ -96,6 +98,8 @@ class Kubelet(Follower):
                 self._admitted.pop(key, None)
                 return
             self._pods[key] = each
+            if each.get("status", {}).get("phase") in ENDED:
+                self._admitted.pop(key, None)
         self._attend(each)
 
     def _attend(self, each: Manifest) -> None:
@@ -124,6 +128,7 @@ class Kubelet(Follower):
         return True
 
 
+ENDED = ("Succeeded", "Failed")
 REJECTED: Manifest = {
     "phase": "Failed",
     "reason": "OutOfcpu",

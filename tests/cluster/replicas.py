@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -111,8 +111,8 @@ class Version:
 class Managed:
     """The webhooks of ``overlays/managed`` on one control plane; a context manager by ``managed``."""
 
-    def __init__(self, plane: ControlPlane, folder: Path, service: Service) -> None:
-        self.plane, self.api, self.folder, self.service = plane, plane.api, folder, service
+    def __init__(self, plane: ControlPlane, folder: Path, service: Service, through: Callable[[Path], Path]) -> None:
+        self.plane, self.api, self.folder, self.service, self._through = plane, plane.api, folder, service, through
         self.objects: list[Manifest] = []
         self.replicas: list[Replica] = []
         self._account = Path()
@@ -130,7 +130,7 @@ class Managed:
         for each in (each for each in self.objects if "roleRef" in each):
             rules = roles[each["roleRef"]["kind"], each["roleRef"]["name"]]
             await_rights(self.api, each["subjects"][0], rules, each["metadata"].get("namespace", ""))
-        self._account = self.plane.service_account(ACCOUNT, NAMESPACE)
+        self._account = self._through(self.plane.service_account(ACCOUNT, NAMESPACE))
         self.apply_configurations()
 
     def apply_configurations(self) -> None:
@@ -209,10 +209,12 @@ class Managed:
 
 
 @contextlib.contextmanager
-def managed(plane: ControlPlane, folder: Path, version: Version = Version()) -> Iterator[Managed]:
-    """Install the webhooks without a replica."""
+def managed(
+    plane: ControlPlane, folder: Path, version: Version = Version(), through: Callable[[Path], Path] = lambda path: path
+) -> Iterator[Managed]:
+    """Install the webhooks without a replica; *through* returns the kubeconfig that replaces that of the replicas, as of a proxy."""
     with Service() as service:
-        created = Managed(plane, folder, service)
+        created = Managed(plane, folder, service, through)
         try:
             created.apply(version)
             yield created

@@ -17,4 +17,7 @@ schema_mutation  random changes of an object by the schema of its kind
 equality         random creates and updates, asked of an API server and of profile upstream
 explained_differences  differences that the source of Kubernetes explains
 schedulers       random clusters beside kube-scheduler
+
+worlds  random worlds on a control plane whose parts are killed, parted and misled
+world   its parts: faults, population, observer and invariants
 """

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.cluster.programs import MissingError
-from tests.reliability import churn, documents, equality, expressions, reviews, reviews_tls, schedulers, tally, watch
+from tests.reliability import churn, documents, equality, expressions, reviews, reviews_tls, schedulers, tally, watch, worlds
 from tests.reliability.campaign import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
@@ -25,6 +25,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         expressions.CAMPAIGN,
         equality.CAMPAIGN,
         schedulers.CAMPAIGN,
+        worlds.CAMPAIGN,
     )
 }
 

@@ -26,8 +26,8 @@ class Campaign:
         attack: what is done, for the table.
         holds: what must hold.
         goal: number of examples after which the attack counts as complete.
-        run: runs the round of a seed; it should take at most two minutes on two cores.  Raises MissingError if a program that it needs was not
-            built.
+        run: runs the round of a seed; it should take at most two minutes on two cores, a world five.  Raises MissingError if a program that it
+            needs was not built.
 
     """
 
