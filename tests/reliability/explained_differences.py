@@ -124,6 +124,14 @@ TABLE = (
         "Pod", "create", "spec.ephemeralContainers*", "*", "*", "a pod is not created with such containers: what they have is not judged",
         f"{_CORE}, ValidatePodCreate",
     ),
+    *(
+        Explained(
+            "Pod", "create", f"spec.tolerations.{name}", *sides,
+            "Gt and Lt need the feature gate TaintTolerationComparisonOperators, off by default: Muster, which does not know it, judges the value",
+            f"{_CORE}, ValidateTolerations", is_rare=True,
+        )
+        for name, sides in (("value", ("Invalid", "")), ("operator", ("", "NotSupported")), ("operator", ("Invalid", "Invalid NotSupported")))
+    ),
     Explained("*", "create", "*", "Required", "Invalid", _SCHEMA, f"{_CORE}, ValidatePodSpec"),
     Explained("*", "create", "*ownerReferences.*", "Required", "*", _SCHEMA, f"{_CORE}, ValidatePodTemplateSpec", is_rare=True),
     Explained(

@@ -127,3 +127,112 @@ SCHEDULES = {
 @pytest.mark.parametrize(("schedule", "valid"), SCHEDULES.items())
 def test_schedules(schedule, valid):
     assert valid == (not schedule_error(schedule))
+
+
+def pod_errors(container=None, **spec):
+    container = {"name": "c", "image": "i", **(container or {})}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container], **spec}}
+    return {(str(each.path), str(each.type).removeprefix("FieldValue")) for each in whole_objects.errors(pod)}
+
+
+CONTAINER = "spec.containers[0]."
+FC, QUOBYTE = "spec.volumes[0].fc.", "spec.volumes[0].quobyte."
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"fc": {"targetWWNs": ["a"], "lun": 255}}, set()),
+        ({"fc": {"wwids": ["a"]}}, set()),
+        ({"fc": {}}, {(FC + "targetWWNs", "Required")}),
+        ({"fc": {"targetWWNs": ["a"], "wwids": ["b"]}}, {(FC + "targetWWNs", "Invalid"), (FC + "lun", "Required")}),
+        ({"fc": {"targetWWNs": ["a"], "lun": 256}}, {(FC + "lun", "Invalid")}),
+        ({"quobyte": {"registry": "a:1,[::1]:2", "volume": "v"}}, set()),
+        ({"quobyte": {"registry": "a:1,b", "volume": "v"}}, {(QUOBYTE + "registry", "Invalid")}),
+        ({"quobyte": {"registry": "a", "volume": "v", "tenant": "t" * 65}}, {(QUOBYTE + "tenant", "Required")}),
+    ],
+)
+def test_volumes_of_storage_networks(source, expected):
+    assert pod_errors(volumes=[{"name": "v", **source}]) == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ({"resourceName": "", "restartPolicy": "x"}, {("resourceName", "Required"), ("restartPolicy", "NotSupported")}),
+        ({"resourceName": "cpu", "restartPolicy": "NotRequired"}, set()),
+    ],
+)
+def test_resize_policies_of_a_pod_that_restarts(policy, expected):
+    found = pod_errors({"resizePolicy": [policy]})
+    assert found == {(f"{CONTAINER}resizePolicy[0].{name}", reason) for name, reason in expected}
+
+
+def test_a_resize_policy_of_a_pod_that_never_restarts_is_invalid_whatever_else_it_is():
+    found = pod_errors({"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "x"}]}, restartPolicy="Never")
+    assert found == {(CONTAINER + "resizePolicy[0].restartPolicy", reason) for reason in ("Invalid", "NotSupported")}
+
+
+CLAIM, EMPTY = {"name": "v", "persistentVolumeClaim": {"claimName": "a"}}, {"name": "v", "emptyDir": {}}
+TWICE = ("spec.volumes[1].name", "Duplicate")
+
+
+@pytest.mark.parametrize(
+    ("volumes", "device", "file"), [([CLAIM, EMPTY], False, False), ([EMPTY, CLAIM], True, True)], ids=["claim first", "claim last"]
+)
+def test_of_two_volumes_with_a_name_devices_have_the_first_and_files_the_last(volumes, device, file):
+    reference = {"fileKeyRef": {"volumeName": "v", "path": "p", "key": "k"}}
+    container = {"volumeDevices": [{"name": "v", "devicePath": "/d"}], "env": [{"name": "E", "valueFrom": reference}]}
+    expected = {TWICE}
+    if device:
+        expected.add((CONTAINER + "volumeDevices[0].name", "Invalid"))
+    if file:
+        expected.add((CONTAINER + "env[0].valueFrom.fileKeyRef.volumeName", "Invalid"))
+    assert pod_errors(container, volumes=volumes) == expected
+
+
+def test_a_device_that_is_listed_twice_is_invalid():
+    devices = [{"name": "v", "devicePath": path} for path in ("/d", "/e")]
+    assert pod_errors({"volumeDevices": devices}, volumes=[CLAIM]) == {(CONTAINER + "volumeDevices[1].name", "Invalid")}
+
+
+def test_keys_without_a_selector_are_forbidden_and_not_judged():
+    constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["-"]}
+    at = "spec.topologySpreadConstraints[0].matchLabelKeys"
+    assert pod_errors(topologySpreadConstraints=[constraint]) == {(at, "Forbidden")}
+    assert pod_errors(topologySpreadConstraints=[{**constraint, "labelSelector": {}}]) == {(at + "[0]", "Invalid")}
+
+
+PROJECTED = "spec.volumes[0].projected.sources[0]."
+CERTIFICATE = {"signerName": "example.com/s", "keyType": "ED25519", "keyPath": "k"}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"podCertificate": CERTIFICATE}, set()),
+        ({"podCertificate": {**CERTIFICATE, "keyType": "DSA"}}, {("podCertificate.keyType", "NotSupported")}),
+        ({"podCertificate": {**CERTIFICATE, "keyPath": ""}}, {("podCertificate", "Required")}),
+        ({"podCertificate": {**CERTIFICATE, "keyPath": "/k"}}, {("podCertificate.keyPath", "Invalid")}),
+        ({"podCertificate": {**CERTIFICATE, "maxExpirationSeconds": 7_862_400}}, set()),
+        ({"podCertificate": {**CERTIFICATE, "maxExpirationSeconds": 7_862_401}}, {("podCertificate.maxExpirationSeconds", "Invalid")}),
+        ({"podCertificate": {**CERTIFICATE, "maxExpirationSeconds": 3599}}, {("podCertificate.maxExpirationSeconds", "Invalid")}),
+        (
+            {"podCertificate": {**CERTIFICATE, "signerName": "kubernetes.io/s", "maxExpirationSeconds": 86_401}},
+            {("podCertificate.maxExpirationSeconds", "Invalid")},
+        ),
+        ({"clusterTrustBundle": {"name": "b", "path": "p"}}, set()),
+        ({"clusterTrustBundle": {"path": "p"}}, {("clusterTrustBundle", "Required")}),
+        ({"clusterTrustBundle": {"name": "b", "signerName": "example.com/s", "path": "p"}}, {("clusterTrustBundle", "Invalid")}),
+        ({"clusterTrustBundle": {"name": "b", "labelSelector": {}, "path": "p"}}, {("clusterTrustBundle.labelSelector", "Invalid")}),
+    ],
+)
+def test_projected_certificates_and_trust_bundles(source, expected):
+    found = pod_errors(volumes=[{"name": "v", "projected": {"sources": [source]}}])
+    assert found == {(PROJECTED + path, reason) for path, reason in expected}
+
+
+def test_a_seccomp_profile_of_the_node_needs_its_type():
+    at = "spec.securityContext.seccompProfile."
+    found = pod_errors(securityContext={"seccompProfile": {"type": "", "localhostProfile": "p"}})
+    assert found == {(at + "type", "Required"), (at + "localhostProfile", "Invalid")}

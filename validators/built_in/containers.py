@@ -35,14 +35,21 @@ _FIELDS = (
 
 
 def containers(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the containers and init containers of a pod."""
-    known = {text(each, "name"): each for _, each in items(spec, "volumes", at)}
+    """Yield the errors of the containers and init containers of a pod.
+
+    Of two volumes with a name, mounts have the first and references to files in volumes the last: ValidateVolumes and validateFileKeyRefVolumes
+    of Kubernetes 1.37.1, pkg/apis/core/validation.
+    """
+    listed = [each for _, each in items(spec, "volumes", at)]
+    known = {text(each, "name"): each for each in reversed(listed)}
+    files = {text(each, "name"): each for each in listed}
     host_network = spec.get("hostNetwork") is True
     regular, first = items(spec, "containers", at), items(spec, "initContainers", at)
     if not regular:
         yield field.required(at / "containers")
     for path, each in (*regular, *first):
         yield from _container(each, path, known, host_network=host_network)
+        yield from _environment(each, path, files)
     grace, never = number(spec, "terminationGracePeriodSeconds", _GRACE), text(spec, "restartPolicy") == "Never"
     for path, each in regular:
         yield from probes.probes(each, path, grace)
@@ -69,7 +76,6 @@ def _container(each: Content, at: FieldPath, known: Mapping[str, Content], *, ho
     yield from one_of(each, "imagePullPolicy", at, ("Always", "IfNotPresent", "Never"))
     yield from one_of(each, "restartPolicy", at, ("Always", "OnFailure", "Never"), has_default=False)
     yield from _ports(each, at, host_network=host_network)
-    yield from _environment(each, at, known)
     yield from volumes.mounts(each, at, known)
     yield from resources.resources(section(each, "resources"), at / "resources")
     yield from _restart_rules(each, at)
@@ -92,11 +98,10 @@ def resize_policies(container: Content, at: FieldPath, *, restarts: bool) -> Ite
     """Yield the errors of the resize policies of a container; *restarts*: whether a container can be restarted for a resize."""
     listed = items(container, "resizePolicy", at)
     for path, each in listed:
-        if (resource := text(each, "resourceName")) not in {"cpu", "memory"}:
-            yield field.not_supported(path / "resourceName", resource, ("cpu", "memory"))
-        if (policy := text(each, "restartPolicy")) not in {"NotRequired", "RestartContainer"}:
-            yield field.not_supported(path / "restartPolicy", policy, ("NotRequired", "RestartContainer"))
-        elif policy == "RestartContainer" and not restarts:
+        yield from needed(each, path, "resourceName", "restartPolicy")
+        yield from one_of(each, "resourceName", path, ("cpu", "memory"))
+        yield from one_of(each, "restartPolicy", path, ("NotRequired", "RestartContainer"))
+        if (policy := text(each, "restartPolicy")) != "NotRequired" and not restarts:
             detail = "must be 'NotRequired' for init containers that end, and when pod `restartPolicy` is 'Never'"
             yield field.invalid(path / "restartPolicy", policy, detail)
     yield from duplicates((path, each.get("resourceName")) for path, each in listed)
@@ -148,7 +153,8 @@ def _environment(container: Content, at: FieldPath, known: Mapping[str, Content]
             yield field.invalid(path / "name", name, _VARIABLE)
         if each.get("valueFrom") is not None:
             yield from _source(each, section(each, "valueFrom"), path / "valueFrom")
-            yield from _file_key(section(each, "valueFrom", "fileKeyRef"), path.join(("valueFrom", "fileKeyRef")), known)
+            if section(each, "valueFrom").get("fileKeyRef") is not None:
+                yield from _file_key(section(each, "valueFrom", "fileKeyRef"), path.join(("valueFrom", "fileKeyRef")), known)
     for path, each in items(container, "envFrom", at):
         sources = [name for name in ("configMapRef", "secretRef") if each.get(name) is not None]
         if (prefix := text(each, "prefix")) and not _is_variable(prefix):
@@ -182,9 +188,9 @@ def _source(variable: Content, given: Content, at: FieldPath) -> Iterator[FieldE
 def _file_key(given: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
     name = text(given, "volumeName")
     yield from formatted(name, at / "volumeName", content.label(name) if name else ())
-    if name and name not in known:
+    if name not in known:
         yield field.not_found(at / "volumeName", name)
-    elif name and known[name].keys() - {"name", "emptyDir"}:
+    elif "emptyDir" not in known[name] and known[name].keys() - {"name"}:
         yield field.invalid(at / "volumeName", name, "referenced volume must be of type emptyDir")
 
 

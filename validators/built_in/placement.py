@@ -56,7 +56,8 @@ def _pod_term(term: Content, at: FieldPath) -> Iterator[FieldError]:
 def _match_label_keys(term: Content, at: FieldPath) -> Iterator[FieldError]:
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
         listed = term.get(name)
-        for index, key in enumerate(listed if isinstance(listed, list) else ()):
+        judged = listed if isinstance(listed, list) and term.get("labelSelector") is not None else ()
+        for index, key in enumerate(judged):
             yield from formatted(key, at.join((name, index)), content.label_key(key))
         other = term.get("mismatchLabelKeys") if name == "matchLabelKeys" else ()
         for index, key in enumerate(listed if isinstance(listed, list) else ()):

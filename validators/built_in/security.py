@@ -135,7 +135,7 @@ def _profile(profile: Content, at: FieldPath, kind: str) -> Iterator[FieldError]
         yield field.required(at / "type", f"type is required when {kind} is set")
     elif name not in _PROFILES:
         yield field.not_supported(at / "type", name, _PROFILES)
-    elif name != "Localhost" and own is not None:
+    if name != "Localhost" and own is not None and (kind == "seccomp" or name in _PROFILES):
         yield field.invalid(path, own, f"can only be set when {kind} type is Localhost")
     elif name == "Localhost" and (own is None or (kind == "AppArmor" and not own)):
         yield field.required(path, f"must be set when {kind} type is Localhost")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kubeapi import content
 from kubeapi.decode import section
@@ -59,8 +60,8 @@ def _rank(source: str) -> int:
 
 def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from _files(source, given, at)
-    if source == "projected":
-        yield from _projected(given, at)
+    if source in _CHECKS:
+        yield from _CHECKS[source](given, at)
     elif source == "emptyDir" and str(given.get("sizeLimit")).startswith("-"):
         yield field.forbidden(at / "sizeLimit", "SizeLimit field must be a valid resource quantity")
     elif source == "csi" and (driver := text(given, "driver")):
@@ -83,6 +84,34 @@ def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]
         yield field.invalid(at / "path", text(given, "path"), "must not contain '..'")
 
 
+def _fibre_channel(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    targets = given.get("targetWWNs")
+    if bool(targets) == bool(given.get("wwids")):
+        detail = "must specify either targetWWNs or wwids, but not both"
+        yield field.invalid(at / "targetWWNs", targets, detail) if targets else field.required(at / "targetWWNs", detail)
+    if targets and given.get("lun") is None:
+        yield field.required(at / "lun", "lun is required if targetWWNs is specified")
+    elif targets and not 0 <= number(given, "lun") <= _LARGEST_UNIT:
+        yield field.invalid(at / "lun", number(given, "lun"), f"must be between 0 and {_LARGEST_UNIT}, inclusive")
+
+
+_LARGEST_UNIT = 255
+
+
+def _quobyte(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    yield from needed(given, at, "registry", "volume")
+    registry = text(given, "registry")
+    if registry and len(text(given, "tenant").encode()) > _LONGEST_TENANT:
+        yield field.required(at / "tenant", f"must be a UUID and may not exceed a length of {_LONGEST_TENANT} characters")
+    elif registry and not all(map(_is_address, registry.split(","))):
+        yield field.invalid(at / "registry", registry, "must be a host:port pair or multiple pairs separated by commas")
+
+
+_is_address = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*):[^\[\]:]*").fullmatch
+"""A host and a port, either of which may be empty: SplitHostPort of Go, net."""
+_LONGEST_TENANT = 64
+
+
 def _projected(given: Content, at: FieldPath) -> Iterator[FieldError]:
     paths: list[tuple[FieldPath, str]] = []
     for path, each in items(given, "sources", at):
@@ -96,9 +125,12 @@ def _projected(given: Content, at: FieldPath) -> Iterator[FieldError]:
         if len(kinds) > 1:
             yield field.forbidden(path, f"may not specify more than 1 volume type per source: {', '.join(kinds)}")
         yield from _token(each, path)
+        yield from _trust_bundle(each, path / "clusterTrustBundle")
+        yield from _pod_certificate(each, path / "podCertificate")
     yield from duplicates(paths)
 
 
+_CHECKS = {"projected": _projected, "fc": _fibre_channel, "quobyte": _quobyte}
 _PROJECTED = frozenset({"configMap", "secret", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"})
 
 
@@ -147,6 +179,38 @@ def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.invalid(path / "expirationSeconds", token["expirationSeconds"], "must be from 10 minutes to 2^32 seconds")
 
 
+def _trust_bundle(source: Content, at: FieldPath) -> Iterator[FieldError]:
+    bundle = section(source, "clusterTrustBundle")
+    if source.get("clusterTrustBundle") is not None:
+        given = [name for name in ("name", "signerName") if bundle.get(name) is not None]
+        if not given:
+            yield field.required(at, "either name or signerName must be specified")
+        elif len(given) > 1:
+            yield field.invalid(at, "", "only one of name and signerName may be used")
+        elif given == ["name"] and bundle.get("labelSelector") is not None:
+            yield field.invalid(at / "labelSelector", "", "must be unset if name is specified")
+
+
+def _pod_certificate(source: Content, at: FieldPath) -> Iterator[FieldError]:
+    certificate = section(source, "podCertificate")
+    if source.get("podCertificate") is None:
+        return
+    yield from one_of(certificate, "keyType", at, _KEY_TYPES, has_default=False)
+    host = text(certificate, "signerName").partition("/")[0]
+    longest = _DAY if f".{host}".endswith(".kubernetes.io") else _LONGEST_DAYS * _DAY
+    if not _HOUR <= (seconds := number(certificate, "maxExpirationSeconds", _HOUR)) <= longest:
+        yield field.invalid(at / "maxExpirationSeconds", seconds, f"must be from {_HOUR} to {longest}")
+    given = [name for name in _CERTIFICATE_PATHS if text(certificate, name)]
+    if not given:
+        yield field.required(at, f"specify at least one of {', '.join(_CERTIFICATE_PATHS)}")
+    for name in given:
+        yield from _own_path(text(certificate, name), at / name)
+
+
+_KEY_TYPES = ("ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096")
+_CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
+_HOUR, _DAY, _LONGEST_DAYS = 3600, 86_400, 91
+"""Seconds, and the longest lifetime of a certificate, which is a day for a signer of Kubernetes."""
 _MOST_OPEN = 0o777
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 600, 2**32
 """Lifetime of a token."""
@@ -188,9 +252,13 @@ def mounts(container: Content, at: FieldPath, known: Mapping[str, Content]) -> I
     devices = items(container, "volumeDevices", at)
     for path, each in devices:
         yield from _device(each, path, mounted, known)
-    yield from duplicates((path / "name", each.get("name")) for path, each in devices)
+    yield from _unique(paths)
+    yield from _unique([(path / "name", text(each, "name")) for path, each in devices if text(each, "name")])
+
+
+def _unique(values: Iterable[tuple[FieldPath, str]]) -> Iterator[FieldError]:
     seen = set()
-    for path, value in paths:
+    for path, value in values:
         if value in seen:
             yield field.invalid(path, value, "must be unique")
         seen.add(value)
