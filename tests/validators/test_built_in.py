@@ -221,6 +221,13 @@ CERTIFICATE = {"signerName": "example.com/s", "keyType": "ED25519", "keyPath": "
             {"podCertificate": {**CERTIFICATE, "signerName": "kubernetes.io/s", "maxExpirationSeconds": 86_401}},
             {("podCertificate.maxExpirationSeconds", "Invalid")},
         ),
+        *(
+            ({"podCertificate": {**CERTIFICATE, "signerName": name}}, {("podCertificate.signerName", "Invalid")})
+            for name in ("example.com", "example.com/a/b", "example/a", "Example.com/a", "example.com/A", "example..com/a")
+        ),
+        ({"podCertificate": {**CERTIFICATE, "signerName": ""}}, {("podCertificate.signerName", "Required")}),
+        ({"podCertificate": {**CERTIFICATE, "signerName": f"{'a.' * 126}aa/b"}}, {("podCertificate.signerName", "TooLong")}),
+        ({"clusterTrustBundle": {"signerName": "example", "path": "p"}}, {("clusterTrustBundle.signerName", "Invalid")}),
         ({"clusterTrustBundle": {"name": "b", "path": "p"}}, set()),
         ({"clusterTrustBundle": {"path": "p"}}, {("clusterTrustBundle", "Required")}),
         ({"clusterTrustBundle": {"name": "b", "signerName": "example.com/s", "path": "p"}}, {("clusterTrustBundle", "Invalid")}),
@@ -236,3 +243,21 @@ def test_a_seccomp_profile_of_the_node_needs_its_type():
     at = "spec.securityContext.seccompProfile."
     found = pod_errors(securityContext={"seccompProfile": {"type": "", "localhostProfile": "p"}})
     assert found == {(at + "type", "Required"), (at + "localhostProfile", "Invalid")}
+
+
+@pytest.mark.parametrize("count", [20, 21])
+def test_policies_of_a_job_have_at_most_twenty_rules(count):
+    failure = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}] * count}
+    container = {"name": "c", "image": "i"}
+    spec = {
+        "completions": 1,
+        "completionMode": "Indexed",
+        "successPolicy": {"rules": [{"succeededCount": 1}] * count},
+        "podFailurePolicy": {"rules": [failure] * count},
+        "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec}
+    conditions = [f"podFailurePolicy.rules[{number}].onPodConditions" for number in range(count)]
+    expected = {f"spec.{each}" for each in ("successPolicy.rules", "podFailurePolicy.rules", *conditions)} if count > 20 else set()
+    found = whole_objects.errors(job)
+    assert {(str(each.path), str(each.type)) for each in found} == {(each, "FieldValueTooMany") for each in expected}

@@ -28,6 +28,8 @@ _OPERATORS = ("In", "NotIn")
 _LONGEST_CRONJOB = 52
 """Bytes of the name of a CronJob: its Jobs have 11 more."""
 _LONGEST_MANAGER = 63
+_MOST_RULES, _MOST_EXIT_CODES = 20, 255
+"""Rules of a policy, or conditions of a rule, and exit codes of a rule."""
 _MOST_PARALLEL = 100_000
 _MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY = 100_000, 10_000
 
@@ -83,8 +85,16 @@ def job_spec(spec: Content, at: FieldPath, *, defaults: bool = True) -> Iterator
         yield field.required(path, 'valid values: "OnFailure", "Never"')
     elif failure is not None and policy != "Never":
         yield field.invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')
+    yield from _limited(section(failure), "rules", at / "podFailurePolicy")
     for rule, each in items(section(failure), "rules", at / "podFailurePolicy"):
         yield from _failure_rule(spec, each, rule)
+
+
+def _limited(holder: Content, name: str, at: FieldPath, limit: int = _MOST_RULES) -> Iterator[FieldError]:
+    """Yield the error of a list with more than *limit* items."""
+    listed = holder.get(name)
+    if isinstance(listed, list) and len(listed) > limit:
+        yield field.too_many(at / name, len(listed), limit)
 
 
 def _is_domain_path(value: str) -> bool:
@@ -110,6 +120,7 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
     rules = items(section(spec, "successPolicy"), "rules", at / "successPolicy")
     if spec.get("successPolicy") is not None and not rules:
         yield field.required(at.join(("successPolicy", "rules")), "at least one rule must be specified")
+    yield from _limited(section(spec, "successPolicy"), "rules", at / "successPolicy")
     for path, each in rules:
         if each.get("succeededCount") is None and each.get("succeededIndexes") is None:
             yield field.required(path, "at least one of succeededCount or succeededIndexes must be specified")
@@ -152,6 +163,7 @@ def _failure_rule(spec: Content, rule: Content, at: FieldPath) -> Iterator[Field
             "both OnExitCodes and OnPodConditions is not supported" if conditions else "one of OnExitCodes and OnPodConditions is required"
         )
         yield field.invalid_struct(at, f"specifying {number_of}")
+    yield from _limited(rule, "onPodConditions", at)
     for path, each in items(rule, "onPodConditions", at):
         yield from formatted(text(each, "type"), path / "type", content.label_key(text(each, "type")))
         yield from one_of(each, "status", path, ("False", "True", "Unknown"))
@@ -160,6 +172,7 @@ def _failure_rule(spec: Content, rule: Content, at: FieldPath) -> Iterator[Field
 
 
 def _exit_codes(spec: Content, codes: Content, at: FieldPath) -> Iterator[FieldError]:
+    yield from _limited(codes, "values", at, _MOST_EXIT_CODES)
     values = [each or 0 for each in codes.get("values") or ()]
     yield from needed(codes, at, "operator", detail=f"valid values: {', '.join(_OPERATORS)}")
     yield from one_of(codes, "operator", at, _OPERATORS)

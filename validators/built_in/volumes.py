@@ -187,7 +187,9 @@ def _trust_bundle(source: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.required(at, "either name or signerName must be specified")
         elif len(given) > 1:
             yield field.invalid(at, "", "only one of name and signerName may be used")
-        elif given == ["name"] and bundle.get("labelSelector") is not None:
+        elif given == ["signerName"]:
+            yield from _signer(text(bundle, "signerName"), at / "signerName")
+        elif bundle.get("labelSelector") is not None:
             yield field.invalid(at / "labelSelector", "", "must be unset if name is specified")
 
 
@@ -195,6 +197,7 @@ def _pod_certificate(source: Content, at: FieldPath) -> Iterator[FieldError]:
     certificate = section(source, "podCertificate")
     if source.get("podCertificate") is None:
         return
+    yield from _signer(text(certificate, "signerName"), at / "signerName")
     yield from one_of(certificate, "keyType", at, _KEY_TYPES, has_default=False)
     host = text(certificate, "signerName").partition("/")[0]
     longest = _DAY if f".{host}".endswith(".kubernetes.io") else _LONGEST_DAYS * _DAY
@@ -207,6 +210,20 @@ def _pod_certificate(source: Content, at: FieldPath) -> Iterator[FieldError]:
         yield from _own_path(text(certificate, name), at / name)
 
 
+def _signer(name: str, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the error of a name of a signer, as ``example.com/a.b``."""
+    host, slash, path = name.partition("/")
+    labels = host.split(".")
+    if not name:
+        yield field.required(at)
+    elif not slash or len(labels) < _SHORTEST_HOST or not (content.all_labels(labels) and content.all_subdomains(path.split("."))):
+        yield field.invalid(at, name, "must be a domain and a path, such as example.com/signer-name")
+    elif len(host) > _LONGEST_HOST:
+        yield field.too_long(at, _LONGEST_HOST)
+
+
+_SHORTEST_HOST, _LONGEST_HOST = 2, 253
+"""Labels and bytes of the domain of a signer."""
 _KEY_TYPES = ("ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096")
 _CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _HOUR, _DAY, _LONGEST_DAYS = 3600, 86_400, 91
