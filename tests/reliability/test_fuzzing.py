@@ -6,7 +6,9 @@ import random
 import time
 
 import pytest
+from click.testing import CliRunner
 
+from muster.cli import main
 from tests.reliability import documents, editors, expressions, fuzzing, live, reviews, reviews_tls, watch
 from tests.reliability.mutations import Mutator
 
@@ -127,3 +129,12 @@ def test_mutations_are_repeated_by_their_seed_and_leave_the_given_value():
     assert {"spec": {"a": [1, "x", {"b": None}], "minCount": 3}} == given
     assert 90 < len({repr(Mutator(seed, [given]).value(given)) for seed in range(200)})
     assert 90 < len({Mutator(seed).data(random.Random(1).randbytes(50)) for seed in range(200)})
+
+
+def test_numbers_that_no_controller_can_have_are_findings_of_lint():
+    template = '{"spec": {"containers": [{"name": "m", "image": "x"}]}}'
+    spec = f'{{"replicas": {2**63}, "leaderWorkerTemplate": {{"size": {2**63}, "workerTemplate": {template}}}}}'
+    manifest = f'{{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {{"name": "x"}}, "spec": {spec}}}'
+    result = CliRunner().invoke(main, ["lint", "--no-config", "-"], input=manifest)
+    assert (1, None) == (result.exit_code, None if isinstance(result.exception, SystemExit) else result.exception)
+    assert "spec.replicas" in result.output

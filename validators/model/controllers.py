@@ -159,7 +159,7 @@ def _number(fields: Mapping[str, Any], name: str, default: int | None) -> int | 
     value = fields.get(name)
     if value is None:
         return default
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return min(value, _MOST) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _times(*counts: int | None) -> int | None:
@@ -168,7 +168,8 @@ def _times(*counts: int | None) -> int | None:
         if count is None:
             return None
         product *= max(count, 0)
-    return product
+    # Larger numbers could not be stored, and every one of this size is refused.
+    return min(product, _MOST)
 
 
 def _replicas(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:

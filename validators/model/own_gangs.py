@@ -89,9 +89,13 @@ def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | Non
     return gang if gang is not None and gang.can_fail else None
 
 
+_MOST = 2**31 - 1
+
+
 def _number(fields: Mapping[str, Any], name: str, default: int) -> int:
     value = fields.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+    # Larger numbers could not be stored, and are refused anyway.
+    return min(value, _MOST) if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
 def _training_runtime(spec: Mapping[str, Any]) -> OwnGang | None:
