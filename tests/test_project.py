@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import pytest
@@ -22,6 +23,8 @@ import muster
 from kubeapi.versions import served_versions
 from muster import cli
 from tests.architecture.modules import modules_of_project
+from tests.cluster import conftest as cluster
+from tests.conftest import LONG
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "expansion", "scheduler_core", "muster")
@@ -197,3 +200,25 @@ def test_text_speaks_of_the_project_only():
 @pytest.mark.parametrize("text", ["see /wo" + "rk/main", "cd /ro" + "ot/x", "as iss" + "ue #3 asks", "in ../sha" + "red/spec"])
 def test_text_of_a_workplace_is_seen(text):
     assert any(pattern.search(text) for pattern in TOLD_ELSEWHERE)
+
+
+def test_files_of_live_tests_that_are_named_exist():
+    names = {each.name.removeprefix("test_").removesuffix(".py") for each in (ROOT / "tests/cluster").glob("test_*.py")}
+    assert {*cluster.TABLES, *cluster.MINUTES} <= names
+    assert not set(cluster.TABLES) & set(cluster.MINUTES)
+    assert [each for each in LONG if not (ROOT / each).exists()] == []
+
+
+class Item(NamedTuple):
+    """Stands in for a collected test."""
+
+    nodeid: str
+
+
+def test_the_first_live_test_of_a_file_is_left_and_all_of_a_table():
+    nodeids = ["why.py::test_a", "why.py::test_b[x]", "soak.py::test_a", "definitions.py::test_a[x]", "definitions.py::test_a[y]"]
+    items = [Item(f"{folder}/test_{each}") for folder in ("tests/cluster", "tests/muster") for each in nodeids]
+    assert [each.nodeid for each in items if each not in cluster.not_first(items)] == [
+        items[0].nodeid,
+        *(each.nodeid for each in items[3:]),
+    ]

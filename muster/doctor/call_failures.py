@@ -37,6 +37,7 @@ class Failure(enum.Enum):
         "the server closes the connection: it demands a client certificate (--client-ca), and that of the API server is missing, expired or of "
         "another CA"
     )
+    CLIENT_NAME = "the client certificate of the API server has none of the names that the server accepts (--client-name)"
     NOT_TLS = "what answers does not speak TLS"
     PATH = "the server does not know the path that is called"
     ANSWER = "what answers is no webhook server"
@@ -52,6 +53,7 @@ _TEXTS = (
         ("certificate is valid for", "cannot validate certificate for", "certificate is not valid for any names", "legacy Common Name"),
     ),
     (Failure.CERTIFICATE, ("x509: ",)),
+    (Failure.CLIENT_NAME, ("the name of the client certificate must be one of --client-name",)),
     (Failure.NO_ENDPOINTS, ("no endpoints available",)),
     (Failure.NO_PORT, ("no service port",)),
     (Failure.NOT_TLS, ("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake")),

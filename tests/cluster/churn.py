@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import random
 
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from tests.cluster.api import Api, ApiError
-from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
-from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
+from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of
+from tests.cluster.kubelet import node, pod, remove_pod
 from tests.cluster.resources import Manifest
+from tests.cluster.roots import ZONE, Root
 from tests.cluster.take_effect import add_classes
 from tests.scheduler_core.sidecar.gangs import wrong_reasons
 
-ZONE = "topology.example/zone"
 RACKS, NODES_OF_A_RACK, RACKS_OF_A_ZONE, CPU = 8, 3, 2, 8
 MOST_ROOTS = 40
 PRIORITIES = {"churn-low": 10, "churn-high": 1000}
 OPTIONS = SchedulerOptions(preempt=True).cycle
 KINDS = ("Pod", "PodGroup", "CompositePodGroup", "Workload")
-
-
-@dataclasses.dataclass(slots=True)
-class Root:
-    """Root with everything below it."""
-
-    groups: list[tuple[str, str]]
-    """Groups, as kind and name, parents first."""
-    pods: dict[str, list[str]]
-    """Names of pods, by PodGroup."""
-    minimum: int
-    """Spec of the pods of each PodGroup."""
 
 
 class Churn:
@@ -81,7 +68,7 @@ class Churn:
                 bound = sum(bool(there[name]["spec"].get("nodeName")) for name in names if name in there)
                 leaving = any("deletionTimestamp" in there[name]["metadata"] for name in names if name in there)
                 goes_on = group in self._replaced and group in scheduled
-                if all(name in there for name in names) and not leaving and not goes_on and 0 < bound < root.minimum:
+                if all(name in there for name in names) and not leaving and not goes_on and 0 < bound < len(names):
                     result[group] = bound
         return result
 
@@ -105,63 +92,46 @@ class Churn:
 
     def _gang(self) -> None:
         size = self._random.randint(2, 6)
-        self._come(Root([("PodGroup", f"gang-{self.steps}")], {f"gang-{self.steps}": []}, size), size, cpu=self._random.randint(1, 3))
+        self._come([("PodGroup", f"gang-{self.steps}")], [f"gang-{self.steps}"], size, cpu=self._random.randint(1, 3))
 
     def _tree(self) -> None:
         top, size = f"tree-{self.steps}", self._random.randint(2, 4)
         leaves = [f"{top}-{letter}" for letter in "ab"]
         groups = [("CompositePodGroup", top), *(("PodGroup", leaf) for leaf in leaves)]
-        self._come(Root(groups, {leaf: [] for leaf in leaves}, size), size, cpu=self._random.randint(1, 2))
+        self._come(groups, leaves, size, cpu=self._random.randint(1, 2))
 
     def _wide(self) -> None:
         """Create a root that fits nowhere."""
         name = f"wide-{self.steps}"
-        self._come(Root([("PodGroup", name)], {name: []}, 5), 5, cpu=CPU)
+        self._come([("PodGroup", name)], [name], 5, cpu=CPU)
 
     def _circle(self) -> None:
         """Create composites that are each other's parents, which no API server refuses."""
         one, other = f"circle-{self.steps}-a", f"circle-{self.steps}-b"
         for name, parent in ((one, other), (other, one)):
             self._api.create(composite(name, self._namespace, parent=parent))
-        self._roots.append(Root([("CompositePodGroup", one), ("CompositePodGroup", other)], {}, 0))
+        self._roots.append(Root(self._namespace, [("CompositePodGroup", one), ("CompositePodGroup", other)], {}))
 
-    def _come(self, root: Root, size: int, *, cpu: int) -> None:
-        top = root.groups[0][1] if root.groups[0][0] == "CompositePodGroup" else ""
+    def _come(self, groups: list[tuple[str, str]], leaves: list[str], size: int, *, cpu: int) -> None:
+        root = Root(self._namespace, groups, {leaf: [f"{leaf}-{number}" for number in range(size)] for leaf in leaves})
         priority = self._random.choice(list(PRIORITIES))
-        for kind, name in root.groups:
-            if kind == "CompositePodGroup":
-                created = composite(name, self._namespace, minimum=len(root.pods), key=ZONE, priorityClassName=priority)
-            else:
-                created = pod_group(name, self._namespace, minimum=root.minimum, key=LABEL, parent=top, priorityClassName=priority)
-            self._api.create(created)
+        for each in root.manifests(priority):
+            self._api.create(each)
         spec = {"schedulerName": "muster", "priorityClassName": priority}
-        made_pods = []
-        for group, names in root.pods.items():
-            names.extend(f"{group}-{number}" for number in range(size))
-            made_pods += [pod(name, self._namespace, group=group, spec=spec, cpu=cpu) for name in names]
-        self._api.create_all(made_pods)
+        pods = [pod(name, self._namespace, group=group, spec=spec, cpu=cpu) for group, names in root.pods.items() for name in names]
+        self._api.create_all(pods)
         self._roots.append(root)
 
     def _finish(self) -> None:
         """End a root's pods, then delete all of it."""
         if (root := self._taken()) is not None:
-            for names in root.pods.values():
-                for name in names:
-                    with contextlib.suppress(ApiError):
-                        finish_pod(self._api, name, self._namespace)
-            self._remove(root, grace=0)
+            root.finish(self._api, ApiError)
+            root.delete(self._api, grace=0)
 
     def _delete(self) -> None:
         """Delete a root while its pods run or wait."""
         if (root := self._taken()) is not None:
-            self._remove(root, grace=30)
-
-    def _remove(self, root: Root, grace: int) -> None:
-        for kind, name in root.groups:
-            self._api.delete(kind, name, self._namespace)
-        for names in root.pods.values():
-            for name in names:
-                self._api.delete("Pod", name, self._namespace, gracePeriodSeconds=grace)
+            root.delete(self._api, grace=30)
 
     def _taken(self) -> Root | None:
         return self._roots.pop(self._random.randrange(len(self._roots))) if self._roots else None

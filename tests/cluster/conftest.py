@@ -62,7 +62,7 @@ os.environ.setdefault("GOMEMLIMIT", "800MiB")
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give the tests of this folder a longer timeout, and leave out what ``--live first`` does not run."""
-    if config.getoption("live") == "first" and (left_out := _not_first(items)):
+    if config.getoption("live") == "first" and (left_out := not_first(items)):
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=list(left_out))
     for item in items:
@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
 
 
-def _not_first(items: Iterable[pytest.Item]) -> dict[pytest.Item, None]:
+def not_first(items: Iterable[pytest.Item]) -> dict[pytest.Item, None]:
     """Return the tests of this folder that are neither the first of their file nor cases of a table; of files of minutes, all."""
     result, seen = {}, set()
     for item in items:

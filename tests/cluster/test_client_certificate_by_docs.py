@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 
 import pytest
@@ -19,6 +20,7 @@ PAGE = pages.DOCS / "operate" / "certificates.md"
 NAMESPACE, NAME = "muster-system", "muster-webhook"
 DIRECTORY = "/etc/kubernetes/muster"
 PROBE = "muster doctor --cluster --probe --format json"
+UNNAMED = "failed to call webhook: the name of the client certificate must be one of --client-name"
 DEMANDED = "it demands a client certificate (--client-ca)"
 
 
@@ -75,6 +77,12 @@ def test_an_api_server_without_the_certificate_is_refused_and_one_with_it_is_ans
         assert DEMANDED not in found
         assert "probe-failed" not in found
         assert "--client-ca=/client-ca/ca.crt" in replica.deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+        # Of the names in the certificate none is accepted any more.
+        added = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--client-name=somebody"}]
+        shell.run(f"kubectl patch deployment {NAME} --namespace {NAMESPACE} --type json --patch '{json.dumps(added)}'", checkout)
+        assert eventually(lambda: UNNAMED in answer()), answer()
+        assert eventually(lambda: Failure.CLIENT_NAME.value in shell(PROBE, checkout).stdout), shell(PROBE, checkout).stdout
 
     # A certificate of another CA is none.
     shell.run("muster certs issue --client --out stranger --name kube-apiserver", checkout)

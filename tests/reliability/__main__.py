@@ -68,7 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except msgspec.DecodeError as error:
         parser.error(f"{tally.FILE} is not a tally: {error}; remove it, or leave out --resume")
     if given.page:
-        page.renew(CAMPAIGNS, entries)
+        try:
+            page.renew(CAMPAIGNS, entries)
+        except MissingError as error:
+            parser.error(f"the version of Kubernetes is not known: {error}")
         return 0
     # SIGTERM also stops all processes started here.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,7 +72,7 @@ def run(seed: int) -> Round:
         writers = _Writers(plane, seed, failures)
         stack.callback(writers.close)
         before = _counted(plane)
-        capacity = {name: [] for name in (JUDGED, CONSTANT)}  # type: dict[str, list[float]]
+        capacity: dict[str, list[float]] = {JUDGED: [], CONSTANT: []}
         for _, name in itertools.product(range(TURNS), capacity):
             capacity[name].append(PODS / writers.create(name, PODS))
             writers.delete(name)
@@ -83,7 +83,7 @@ def run(seed: int) -> Round:
         if grown > GROWTH_BYTES:
             failures.append(f"memory grew by {grown >> 20} MB at half capacity, over {sent} pods")
         refused, slowest, recovered = _flooded(server, writers, failures)
-        failures += _unanswered(before, _counted(plane))
+        failures += unanswered(before, _counted(plane))
     figures = {
         "pods/s": judged,
         "pods/s relative to the constant webhook": judged / other,
@@ -169,7 +169,8 @@ def _counted(plane: ControlPlane) -> WebhookFailures:
     )
 
 
-def _unanswered(before: WebhookFailures, after: WebhookFailures) -> Iterator[str]:
+def unanswered(before: WebhookFailures, after: WebhookFailures) -> Iterator[str]:
+    """Yield what does not hold if a webhook was not called, or its call failed."""
     if after != before:
         yield f"failurePolicy answered instead of a webhook: {before} became {after}"
 
@@ -214,16 +215,22 @@ def _flooded(server: Installed, writers: _Writers, failures: list[str]) -> tuple
     began = time.monotonic()
     writers.create(JUDGED, 1)
     recovered = time.monotonic() - began
+    failures += troubles(answers, recovered)
+    refused = [seconds for code, seconds in answers if code in REFUSALS]
+    return len(refused), max(refused, default=0.0), recovered
+
+
+def troubles(answers: Sequence[tuple[int, float]], recovered: float) -> Iterator[str]:
+    """Yield what does not hold of a flood: *answers* are codes, 0 for a closed connection, and seconds; *recovered*: seconds until a pod."""
     if recovered > RECOVERY_SECONDS:
-        failures.append(f"a pod is created {recovered:.1f} s after the flood")
+        yield f"a pod is created {recovered:.1f} s after the flood"
     refused = [seconds for code, seconds in answers if code in REFUSALS]
     if len(answers) < FLOOD or {code for code, _ in answers} - {200, *REFUSALS}:
-        failures.append(f"{len(answers)} of {FLOOD} large bodies are answered, and these with {dict(Counter(code for code, _ in answers))}")
+        yield f"{len(answers)} of {FLOOD} large bodies are answered, and these with {dict(Counter(code for code, _ in answers))}"
     elif not refused:
-        failures.append("no large body is refused, so that this was no flood")
+        yield "no large body is refused, so that this was no flood"
     elif max(refused) > DEADLINE_SECONDS:
-        failures.append(f"a large body is refused after {max(refused):.1f} s")
-    return len(refused), max(refused, default=0.0), recovered
+        yield f"a large body is refused after {max(refused):.1f} s"
 
 
 CAMPAIGN = Campaign(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster.cli import main
-from tests.reliability import documents, editors, expressions, fuzzing, live, reviews, reviews_tls, watch
+from tests.reliability import documents, editors, expressions, fuzzing, live, load, reviews, reviews_tls, watch
 from tests.reliability.mutations import Mutator
 
 OTHER_UID = """
@@ -131,10 +132,48 @@ def test_mutations_are_repeated_by_their_seed_and_leave_the_given_value():
     assert 90 < len({Mutator(seed).data(random.Random(1).randbytes(50)) for seed in range(200)})
 
 
-def test_numbers_that_no_controller_can_have_are_findings_of_lint():
-    template = '{"spec": {"containers": [{"name": "m", "image": "x"}]}}'
-    spec = f'{{"replicas": {2**63}, "leaderWorkerTemplate": {{"size": {2**63}, "workerTemplate": {template}}}}}'
-    manifest = f'{{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {{"name": "x"}}, "spec": {spec}}}'
-    result = CliRunner().invoke(main, ["lint", "--no-config", "-"], input=manifest)
+POD = {"spec": {"schedulingGroup": {"podGroupName": "g"}, "containers": [{"name": "m", "image": "x"}]}}
+LEADER_WORKER_SET = {"replicas": 2**63, "leaderWorkerTemplate": {"size": 4, "workerTemplate": POD}}
+JOB = {"name": "a", "replicas": 2**63, "template": {"spec": {"parallelism": 2**63, "template": POD}}}
+TRAINING_RUNTIME = {"podGroupPolicy": {"coscheduling": {}, "volcano": {}}, "template": {"spec": {"replicatedJobs": [JOB]}}}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "field", "number"),
+    [
+        ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", LEADER_WORKER_SET, "replicas", 2**63),
+        ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", TRAINING_RUNTIME, "template.spec.replicatedJobs[0].replicas", 2**63),
+    ],
+)
+def test_numbers_that_no_controller_can_have_are_findings_of_lint(tmp_path, version, kind, spec, field, number):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}), encoding="utf-8")
+    result = CliRunner().invoke(main, ["lint", "--no-config", str(path)])
     assert (1, None) == (result.exit_code, None if isinstance(result.exception, SystemExit) else result.exception)
-    assert "spec.replicas" in result.output
+    assert f"schema-limit: spec.{field}: Invalid value: {number}: must be at most" in result.output
+
+
+REFUSED_IN_TIME = [(200, 0.1)] * 10 + [(429, 0.5)] * (load.FLOOD - 10)
+
+
+@pytest.mark.parametrize(
+    ("answers", "recovered", "told"),
+    [
+        pytest.param(REFUSED_IN_TIME, 0.1, "", id="holds"),
+        pytest.param(REFUSED_IN_TIME, 1.1, "a pod is created 1.1 s after", id="recovers late"),
+        pytest.param(REFUSED_IN_TIME[1:], 0.1, "159 of 160 large bodies are answered", id="no answer"),
+        pytest.param([(500, 0.1), *REFUSED_IN_TIME[1:]], 0.1, "500: 1", id="error"),
+        pytest.param([(0, 0.1), *REFUSED_IN_TIME[1:]], 0.1, "0: 1", id="closed"),
+        pytest.param([(200, 0.1)] * load.FLOOD, 0.1, "no large body is refused", id="no flood"),
+        pytest.param([*REFUSED_IN_TIME[1:], (503, 5.1)], 0.1, "refused after 5.1 s", id="refuses late"),
+    ],
+)
+def test_a_flood_that_is_answered_otherwise_is_noticed(answers, recovered, told):
+    found = list(load.troubles(answers, recovered))
+    assert (1, True) == (len(found), told in found[0]) if told else found == []
+
+
+@pytest.mark.parametrize("after", [load.WebhookFailures(1, 0), load.WebhookFailures(0, 1)], ids=["failed open", "failed"])
+def test_a_call_of_a_webhook_that_failed_is_noticed(after):
+    assert not list(load.unanswered(load.WebhookFailures(0, 0), load.WebhookFailures(0, 0)))
+    assert list(load.unanswered(load.WebhookFailures(0, 0), after))

@@ -245,6 +245,16 @@ def test_a_seccomp_profile_of_the_node_needs_its_type():
     assert found == {(at + "type", "Required"), (at + "localhostProfile", "Invalid")}
 
 
+@pytest.mark.parametrize(("count", "expected"), [(255, set()), (256, {("FieldValueTooMany", 256)})])
+def test_a_rule_of_a_job_has_at_most_255_exit_codes(count, expected):
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [*range(1, count + 1)]}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    spec = {"podFailurePolicy": {"rules": [rule]}, "template": template}
+    found = whole_objects.errors({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec})
+    assert {(str(each.type), each.value) for each in found} == expected
+    assert {str(each.path) for each in found} <= {"spec.podFailurePolicy.rules[0].onExitCodes.values"}
+
+
 @pytest.mark.parametrize("count", [20, 21])
 def test_policies_of_a_job_have_at_most_twenty_rules(count):
     failure = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}] * count}

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key, Part
-from kubeapi.meta import ObjectMeta, Struct, replaced
+from kubeapi.meta import LARGEST_INT32, ObjectMeta, Struct, replaced
 from kubeapi.pods import POD_GROUP_LABEL, group_name
 from kubeapi.redaction import Labels
 from validators.model import start_order
@@ -20,7 +20,6 @@ from validators.model.rolling_updates import new_before_ready
 from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers
 from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec, PodTemplateSpec
 
-_MOST = 2**31 - 1
 REFERENCES = frozenset({"schedulingGroup", "workloadRef", "resourceClaims"})
 """Fields of a pod template that name its group or its claims."""
 
@@ -159,7 +158,7 @@ def _number(fields: Mapping[str, Any], name: str, default: int | None) -> int | 
     value = fields.get(name)
     if value is None:
         return default
-    return min(value, _MOST) if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value <= LARGEST_INT32 else None
 
 
 def _times(*counts: int | None) -> int | None:
@@ -168,8 +167,7 @@ def _times(*counts: int | None) -> int | None:
         if count is None:
             return None
         product *= max(count, 0)
-    # Larger numbers could not be stored, and every one of this size is refused.
-    return min(product, _MOST)
+    return product
 
 
 def _replicas(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
@@ -212,7 +210,7 @@ def _ray_cluster(cluster: Mapping[str, Any], *path: Part) -> Iterator[RawTemplat
     yield RawTemplate((*path, "headGroupSpec", "template", "spec"), section(cluster, "headGroupSpec", "template"), 1, HEAD)
     scaled = cluster.get("enableInTreeAutoscaling") is True
     for index, group in enumerate(items(cluster, "workerGroupSpecs")):
-        least, most = _number(group, "minReplicas", 0) or 0, _number(group, "maxReplicas", _MOST)
+        least, most = _number(group, "minReplicas", 0) or 0, _number(group, "maxReplicas", LARGEST_INT32)
         replicas, hosts = _number(group, "replicas", least), _number(group, "numOfHosts", 1)
         at, template = (*path, "workerGroupSpecs", index, "template", "spec"), section(group, "template")
         now = 0 if group.get("suspend") is True else replicas

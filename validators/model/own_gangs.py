@@ -12,7 +12,7 @@ from typing import Any
 
 from kubeapi.decode import section
 from kubeapi.field_path import Key, Part
-from kubeapi.meta import Struct
+from kubeapi.meta import LARGEST_INT32, Struct
 from validators.model.rolling_updates import VOLCANO_MINIMUM, new_before_ready, volcano_minimum
 from validators.model.start_order import FIRST, LEADER, OTHERS, WORKER, Wait, items, start_order, task_name
 
@@ -89,13 +89,9 @@ def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | Non
     return gang if gang is not None and gang.can_fail else None
 
 
-_MOST = 2**31 - 1
-
-
 def _number(fields: Mapping[str, Any], name: str, default: int) -> int:
     value = fields.get(name)
-    # Larger numbers could not be stored, and are refused anyway.
-    return min(value, _MOST) if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_INT32 else default
 
 
 def _training_runtime(spec: Mapping[str, Any]) -> OwnGang | None:

@@ -129,8 +129,8 @@ class LimitedConnection(HttpToolsProtocol):
         else:
             self.refuse(400, "not an HTTP/1.1 request")
 
-    def refuse(self, code: int, reason: str) -> None:
-        """Answer with *code* and *reason* as JSON, and close the connection."""
+    def refuse(self, code: int, reason: str, *, as_text: bool = False) -> None:
+        """Answer with *code* and *reason*, as JSON or *as_text*, and close the connection."""
         if self.transport.is_closing():
             return
         type(self).on_refused(code)
@@ -139,8 +139,8 @@ class LimitedConnection(HttpToolsProtocol):
             # The client would take this answer for that of an earlier request.
             self.transport.close()
             return
-        body = json.dumps({"error": reason}).encode()
-        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        media, body = (b"text/plain", reason.encode()) if as_text else (b"application/json", json.dumps({"error": reason}).encode())
+        head = b"content-type: %s\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % (media, len(body))
         self.transport.write(STATUS_LINE[code] + head + body)
         self.transport.close()
 
@@ -153,7 +153,8 @@ class LimitedConnection(HttpToolsProtocol):
     def _refuse_client(self) -> None:
         if not self.transport.is_closing():
             log.append("warning", "client-refused", {"names": sorted(self._names), "accepted": sorted(self.client_names)})
-        self.refuse(403, "the name of the client certificate must be one of --client-name")
+        # An API server repeats a text to its users; of JSON it would say "unknown".
+        self.refuse(403, "the name of the client certificate must be one of --client-name", as_text=True)
 
     def _refuse_head(self) -> None:
         self.refuse(431, f"request line and headers must be at most {HEAD_BYTES} bytes")

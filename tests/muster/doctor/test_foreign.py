@@ -96,6 +96,7 @@ def test_requests_are_listed_by_resource() -> None:
 CALL = 'Internal error occurred: failed calling webhook "a.b": failed to call webhook: Post "https://x.y.svc:443/z?timeout=3s": {}'
 REASONS = {
     'no endpoints available for service "x"': Failure.NO_ENDPOINTS,
+    "the name of the client certificate must be one of --client-name": Failure.CLIENT_NAME,
     "dial tcp 10.0.0.1:443: connect: no route to host": Failure.NO_ROUTE,
     "dial tcp 10.0.0.1:9443: i/o timeout": Failure.TIMEOUT,
     "net/http: TLS handshake timeout": Failure.TIMEOUT,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import random
 import threading
 from collections.abc import Callable, Sequence
@@ -11,9 +10,10 @@ from collections.abc import Callable, Sequence
 import urllib3
 
 from tests.cluster.api import CONFLICT, Api, ApiError
-from tests.cluster.groups import LABEL, composite, pod_group
-from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
+from tests.cluster.groups import LABEL, pod_group
+from tests.cluster.kubelet import node, pod, remove_pod
 from tests.cluster.resources import Manifest
+from tests.cluster.roots import ZONE, Root
 from tests.cluster.take_effect import add_classes
 from tests.reliability.world.history import Key, key_of
 from tests.reliability.world.invariants import NEVER
@@ -21,22 +21,12 @@ from tests.scheduler_core.plugins.device_objects import device_class, device_sli
 
 FAILED = (ApiError, OSError, urllib3.exceptions.HTTPError)
 """Errors of a request to a server that is attacked."""
-ZONE = "topology.example/zone"
 RACKS, NODES_OF_A_RACK, CPU, PODS, DEVICES = 3, 3, 8, 8, 2
 MOST_ROOTS = 26
 PRIORITIES = {"world-low": 10, "world-middle": 100, "world-high": 1000}
 NAMESPACES = ("world-a", "world-b", "world-c")
 CLUSTER = ("Node", "PriorityClass", "DeviceClass", "ResourceSlice")
 NAMESPACED = ("Pod", "PodGroup", "CompositePodGroup", "ResourceClaim", "ResourceClaimTemplate")
-
-
-@dataclasses.dataclass(slots=True)
-class Root:
-    """Root with everything below it: groups by kind and name, parents first, and names of pods by PodGroup, empty for a single pod."""
-
-    namespace: str
-    groups: list[tuple[str, str]]
-    pods: dict[str, list[str]]
 
 
 class Population:
@@ -122,14 +112,9 @@ class Population:
         namespace, priority = self._random.choice(NAMESPACES), self._random.choice(list(PRIORITIES))
         late = self._random.random() < 0.2
         pods = {group: [f"{group or 'single'}-{self.steps}-{number}" for number in range(size)] for group, size in sizes.items()}
-        self._roots.append(Root(namespace, [*groups], pods))
-        top = groups[0][1] if groups and groups[0][0] == "CompositePodGroup" else ""
-        created: list[Manifest] = []
-        for kind, name in groups:
-            if kind == "CompositePodGroup":
-                created.append(composite(name, namespace, minimum=len(sizes), key=ZONE, priorityClassName=priority))
-            else:
-                created.append(pod_group(name, namespace, minimum=sizes[name], key=LABEL, parent=top, priorityClassName=priority))
+        root = Root(namespace, [*groups], pods)
+        self._roots.append(root)
+        created = [*root.manifests(priority)]
         for group, names in pods.items():
             created += [self._pod(name, namespace, group, priority, cpu, devices=devices) for name in names]
         if late:
@@ -147,23 +132,13 @@ class Population:
     def _finish(self) -> None:
         """End a root's pods, then delete all of it."""
         if (root := self._taken()) is not None:
-            for name in (name for names in root.pods.values() for name in names):
-                with contextlib.suppress(*FAILED):
-                    finish_pod(self._api, name, root.namespace)
-            self._remove(root, grace=0)
+            root.finish(self._api, *FAILED)
+            root.delete(self._api, 0, *FAILED)
 
     def _delete(self) -> None:
         """Delete a root while its pods run or wait."""
         if (root := self._taken()) is not None:
-            self._remove(root, grace=30)
-
-    def _remove(self, root: Root, grace: int) -> None:
-        for kind, name in root.groups:
-            with contextlib.suppress(*FAILED):
-                self._api.delete(kind, name, root.namespace)
-        for name in (name for names in root.pods.values() for name in names):
-            with contextlib.suppress(*FAILED):
-                self._api.delete("Pod", name, root.namespace, gracePeriodSeconds=grace)
+            root.delete(self._api, 30, *FAILED)
 
     def _taken(self) -> Root | None:
         index = self._random.random()

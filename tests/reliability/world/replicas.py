@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,6 +125,7 @@ class Sidecar:
         plane.companions.append(self.process)
         self._clock = plane.folder / f"{name}.clock"
         self._kubeconfig = proxy.kubeconfig(account)
+        self._environ = {**os.environ, **_clock_environ(plane.folder), "CLOCK_FILE": str(self._clock)}
         self.options: tuple[str, ...] = ()
         self.jump(0)
 
@@ -133,8 +133,7 @@ class Sidecar:
         """Start it; it need not be ready."""
         command = [sys.executable, "-m", "muster", "sidecar", "--kubeconfig", str(self._kubeconfig), "--probe-bind", "127.0.0.1:0"]
         inside = self.network.command if self.network is not None else []
-        environ = {**os.environ, **_clock_environ(), "CLOCK_FILE": str(self._clock)}
-        self.process.start([*inside, *command, "--identity", self.name, *self.options], environ)
+        self.process.start([*inside, *command, "--identity", self.name, *self.options], self._environ)
 
     def jump(self, seconds: int) -> None:
         """Set its clock of the time of day so many seconds off."""
@@ -169,11 +168,9 @@ def sidecars(plane: ControlPlane, folder: Path, account: Path, count: int) -> It
         yield result
 
 
-def _clock_environ() -> dict[str, str]:
-    """Return the environment of a process whose clock can jump: by a library where a compiler is at hand, otherwise for Python only."""
-    library = Path(tempfile.gettempdir()) / f"muster-clock-{os.getuid()}.so"
+def _clock_environ(folder: Path) -> dict[str, str]:
+    """Return the environment of a process whose clock can jump: by a library in *folder* where a compiler is at hand, else for Python only."""
+    library = folder / "clock.so"
     if not library.exists() and (compiler := shutil.which("cc")):
-        new = library.with_suffix(f".{os.getpid()}")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", new, CLOCK / "realtime.c"], check=True, capture_output=True)
-        new.replace(library)
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, CLOCK / "realtime.c"], check=True, capture_output=True)
     return {"LD_PRELOAD": str(library)} if library.exists() else {"PYTHONPATH": str(CLOCK)}
