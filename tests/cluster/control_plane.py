@@ -32,6 +32,7 @@ from tests.cluster.waiting import WAIT_SECONDS
 
 READY_SECONDS = 120.0
 KUBECTL_SECONDS = 120
+SCHEMA_ATTEMPTS = 4
 ATTEMPTS = 3
 MASTERS = "system:masters"
 RULES = list[dict[str, Any]]
@@ -295,9 +296,13 @@ class ControlPlane:
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as the administrator, or with another kubeconfig."""
         command = [str(self.programs.path("kubectl")), f"--kubeconfig={kubeconfig or self.kubeconfig}", *arguments]
-        done = subprocess.run(
-            command, input=stdin, capture_output=True, text=True, check=False, timeout=KUBECTL_SECONDS, env=self._environ()
-        )
+        for _ in range(SCHEMA_ATTEMPTS):
+            done = subprocess.run(
+                command, input=stdin, capture_output=True, text=True, check=False, timeout=KUBECTL_SECONDS, env=self._environ()
+            )
+            # Nothing was sent yet; a busy server builds the schema of many kinds for longer than kubectl waits, 32 s.
+            if not ("/openapi/" in done.stderr and "Client.Timeout" in done.stderr):
+                break
         if check and done.returncode:
             raise AssertionError(f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr}{done.stdout}")
         return done
