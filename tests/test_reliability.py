@@ -47,6 +47,17 @@ def test_counts_and_seeds_go_on_where_the_last_run_ended(run):
     assert "| 10 of 1,000 |" in run(campaign(one_round))[1], "without the option it begins anew"
 
 
+def test_a_campaign_that_has_reached_its_goal_lets_others_go_on(run):
+    seeds = {"fuzz": [], "other": []}
+    campaigns = [campaign(lambda seed: (seeds["fuzz"].append(seed), Round(1000))[1])]
+    campaigns.append(campaign(lambda seed: (seeds["other"].append(seed), Round(1000 if seed == 3 else 10))[1], "other"))
+
+    for _ in range(3):
+        run(*campaigns, options=("--resume",))
+
+    assert {"fuzz": [1, 2], "other": [1, 2, 3, 4]} == seeds
+
+
 def test_what_does_not_hold_is_an_error_with_its_seed(run):
     status, _, errors = run(campaign(lambda _: Round(3, ("a traceback",))))
 

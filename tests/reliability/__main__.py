@@ -89,11 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(campaigns: Sequence[Campaign], entries: dict[str, tally.Entry], seconds: float) -> dict[str, str]:
-    """Add rounds to *entries*, one of each campaign in turn; return the campaigns that could not run, with the reason."""
+    """Add rounds to *entries*, one of each campaign in turn; return the campaigns that could not run, with the reason.
+
+    A campaign that has reached its goal has no turn while another has not.
+    """
     missing: dict[str, str] = {}
     end = time.monotonic() + seconds
     while left := [each for each in campaigns if each.name not in missing]:
-        for campaign in left:
+        for campaign in [each for each in left if _tried(each, entries) < each.goal] or left:
             began = time.monotonic()
             if began >= end:
                 return missing
@@ -109,6 +112,10 @@ def _run(campaigns: Sequence[Campaign], entries: dict[str, tally.Entry], seconds
                 f"{campaign.name}: seed {entry.seed - 1}, {entry.tried:,} tried, {len(entry.failures)} failed", file=sys.stderr, flush=True
             )
     return missing
+
+
+def _tried(campaign: Campaign, entries: dict[str, tally.Entry]) -> int:
+    return entries[campaign.name].tried if campaign.name in entries else 0
 
 
 if __name__ == "__main__":
