@@ -25,4 +25,6 @@ schedulers       random clusters beside kube-scheduler
 
 worlds  random worlds on a control plane whose parts are killed, parted and misled
 world   its parts: faults, population, observer and invariants
+
+mutants          changes of the source that a test must see
 """

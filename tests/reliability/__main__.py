@@ -22,6 +22,7 @@ from tests.reliability import (
     expressions,
     live,
     load,
+    mutants,
     page,
     reviews,
     reviews_tls,
@@ -47,6 +48,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         equality.CAMPAIGN,
         schedulers.CAMPAIGN,
         worlds.CAMPAIGN,
+        mutants.CAMPAIGN,
     )
 }
 

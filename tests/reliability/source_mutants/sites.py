@@ -1,0 +1,140 @@
+"""Places in a file that operators of Cosmic Ray change, without those where a change cannot matter."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.provider import OperatorProvider
+
+from tests.reliability.source_mutants.measured_tests import ROOT
+
+_PROVIDER = OperatorProvider()
+_SENSELESS = (
+    # Names of other variables: what is drawn is nearly always an error of the first call.
+    "Variable",
+    # A decorator says how: kept, frozen, with slots.  A property without it fails in each test.
+    "RemoveDecorator",
+    # None, True and members of an enum are equal exactly if they are identical, and so are the short strings and numbers of the source.
+    *("ReplaceComparisonOperator_Is_Eq", "ReplaceComparisonOperator_IsNot_NotEq"),
+    *("ReplaceComparisonOperator_Eq_Is", "ReplaceComparisonOperator_NotEq_IsNot"),
+)
+OPERATORS = tuple(each for each in sorted(_PROVIDER) if not (each.startswith(_SENSELESS[:2]) or each in _SENSELESS))
+_COMPOUND = frozenset({"if_stmt", "while_stmt", "for_stmt", "with_stmt", "try_stmt", "funcdef", "classdef", "suite", "file_input"})
+
+
+class Mutant(NamedTuple):
+    """One change.
+
+    Attributes:
+        file: path of the changed file.
+        name: file, function, and the changed lines before and after, without numbers of lines.
+        source: the whole changed source.
+        lines: first and last line of the changed statement, or of the head of a compound one.
+        body: first and last line of the body of the outermost function around it; None at the level of a module or class.
+
+    """
+
+    file: str
+    name: str
+    source: str
+    lines: tuple[int, int]
+    body: tuple[int, int] | None
+
+
+class _Site(NamedTuple):
+    operator: str
+    occurrence: int
+    node: Any
+
+
+def draw(chance: random.Random, file: str) -> Mutant | None:
+    """Return a mutant of the file, None if it has no place to change or the result is no Python.
+
+    Each place has the same chance, whatever the number of operators that change it.
+    """
+    places = _places(file)
+    if not places:
+        return None
+    site = chance.choice(chance.choice(places))
+    source = (ROOT / file).read_text(encoding="utf-8")
+    changed = mutate_code(source, _PROVIDER[site.operator](), site.occurrence)
+    if changed is None or changed == source or not _is_python(changed):
+        return None
+    before, after = source.splitlines(), changed.splitlines()
+    if len(before) != len(after):
+        return None
+    pairs = [(one.strip(), other.strip()) for one, other in zip(before, after, strict=True) if one != other]
+    name = f"{file} {_scope(site.node)}: {' '.join(one for one, _ in pairs)} -> {' '.join(other for _, other in pairs)}"
+    return Mutant(file, name, changed, _lines(site.node), _body(site.node))
+
+
+@functools.cache
+def _places(file: str) -> list[list[_Site]]:
+    """Return the sites of each place of a file."""
+    tree = get_ast((ROOT / file).read_text(encoding="utf-8"))
+    nodes = list(ast_nodes(tree))
+    places: dict[tuple[Any, ...], list[_Site]] = {}
+    for name in OPERATORS:
+        operator = _PROVIDER[name]()
+        occurrence = 0
+        for node in nodes:
+            for start, end in operator.mutation_positions(node):
+                if not any(_cannot_matter(child, parent) for child, parent in _ancestors(node)):
+                    places.setdefault((start, end), []).append(_Site(name, occurrence, node))
+                occurrence += 1
+    return list(places.values())
+
+
+def _cannot_matter(child: Any, parent: Any) -> bool:
+    """Return whether no change of *child* can be seen, as a part of *parent*."""
+    match parent.type:
+        case "annassign" | "tfpdef":  # annotations are not evaluated
+            return child is parent.children[1 if parent.type == "annassign" else 2]
+        case "funcdef":
+            return child is parent.annotation
+        case "decorator":  # as _SENSELESS
+            return True
+        case "classdef":  # frozen=True, kw_only=True: mypy checks them
+            return child is not parent.children[-1]
+        case "if_stmt":  # only for mypy
+            return "TYPE_CHECKING" in parent.children[1].get_code()
+        case "argument":  # zip(strict=True) tells of an error of the code; the size of a cache changes only the time
+            return parent.children[0].get_code().strip() in {"strict", "maxsize"}
+    return False
+
+
+def _ancestors(node: Any) -> Iterator[tuple[Any, Any]]:
+    while node.parent is not None:
+        yield node, node.parent
+        node = node.parent
+
+
+def _scope(node: Any) -> str:
+    names = [parent.name.value for _, parent in _ancestors(node) if parent.type in {"funcdef", "classdef"}]
+    return ".".join(reversed(names)) or "module"
+
+
+def _lines(node: Any) -> tuple[int, int]:
+    outer = next((child for child, parent in _ancestors(node) if parent.type in _COMPOUND), node)
+    (last, column) = outer.end_pos
+    return outer.start_pos[0], last if column else last - 1
+
+
+def _body(node: Any) -> tuple[int, int] | None:
+    bodies = [child for child, parent in _ancestors(node) if parent.type == "funcdef"]
+    return (
+        (bodies[-1].get_first_leaf().get_next_leaf().start_pos[0], bodies[-1].end_pos[0]) if bodies and bodies[-1].type == "suite" else None
+    )
+
+
+def _is_python(source: str) -> bool:
+    try:
+        compile(source, "mutant", "exec", dont_inherit=True)
+    except (SyntaxError, SyntaxWarning):
+        return False
+    return True
