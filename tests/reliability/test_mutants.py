@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import random
-
-import pytest
-
-from tests.reliability import mutants
-from tests.reliability.source_mutants import measured_tests, sites, trial
+from tests.reliability.source_mutants import measured_tests, trial
 from tests.reliability.source_mutants.sites import Mutant
 from tests.reliability.source_mutants.trial import Outcome
 

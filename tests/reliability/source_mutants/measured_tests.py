@@ -10,6 +10,7 @@ import functools
 import hashlib
 import itertools
 import os
+import re
 import shutil
 import signal
 import sys
@@ -40,16 +41,16 @@ _PACKAGES = ("apiserver", "certs", "expansion", "kubeapi", "muster", "prometheus
 _LEFT_OUT = (CLUSTER, INSTALLATION, RELEASE, "tests/reliability/", "tests/docs/", "tests/deploy/", "tests/editors/", "tests/examples/",
              "tests/recording/", *TOGETHER)  # fmt: skip
 """Tests that take long, or start programs, in which no code is changed."""
-_STARTS = ("tests.forked", "tests.muster.editor", "tests.webhooks.running")
-"""Modules that start programs, too."""
+_STARTS = re.compile(r"from tests import forked|tests\.forked |tests\.muster\.editor |tests\.webhooks\.running import .*\brunning\b")
+"""In test files that start programs, too."""
 OPTIONS = ("-q", "--capture=sys", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider", "-p", "no:xdist")
 FAILED = 70
 """Exit status of a forked process whose work raised an error."""
 MOST = 400
 SECONDS = 12.0
 """Bounds of the tests of a mutant."""
-LONGEST = 240.0
-"""Seconds of a test file while it is measured."""
+MEASURED, LONGEST = 10.0, 120.0
+"""Seconds of processor time after which no more tests of a file are measured, and seconds in all."""
 
 
 class Test(msgspec.Struct, array_like=True):
@@ -211,7 +212,7 @@ def file_of(name: str) -> str:
 def _test_files() -> list[str]:
     found = (str(each.relative_to(ROOT)) for each in sorted((ROOT / "tests").rglob("test_*.py")))
     chosen = (each for each in found if not each.startswith(_LEFT_OUT))
-    return [each for each in chosen if not any(module in (ROOT / each).read_text(encoding="utf-8") for module in _STARTS)]
+    return [each for each in chosen if not _STARTS.search((ROOT / each).read_text(encoding="utf-8"))]
 
 
 def _measure(files: Sequence[str], kept: Mapping[str, Path]) -> int:
@@ -231,13 +232,17 @@ def _measure(files: Sequence[str], kept: Mapping[str, Path]) -> int:
 def _measure_file(items: Sequence[pytest.Item], at: Path) -> int:
     include = [f"{ROOT / each}" if each.endswith(".py") else f"{ROOT / each}/*" for area in AREAS.values() for each in area]
     coverage = Coverage(data_file=None, include=include, config_file=False, messages=False)
+    coverage.set_option("run:disable_warnings", ["no-data-collected"])
     coverage.start()
     tests: dict[str, Test] = {}
-    for item, following in itertools.zip_longest(items, items[1:]):
-        coverage.switch_context(item.nodeid)
+    by_name = {each.nodeid: each for each in items}
+    for name, following in itertools.pairwise([*_spread(list(by_name)), None]):
+        if name is None or time.process_time() > MEASURED:
+            break
+        coverage.switch_context(name)
         began = time.perf_counter()
-        if passes(item, following):
-            tests[item.nodeid] = Test(time.perf_counter() - began, {})
+        if passes(by_name[name], by_name.get(following or "")):
+            tests[name] = Test(time.perf_counter() - began, {})
     coverage.stop()
     data = coverage.get_data()
     for path in data.measured_files():

@@ -92,20 +92,20 @@ def _places(file: str) -> list[list[_Site]]:
 
 def _cannot_matter(child: Any, parent: Any) -> bool:
     """Return whether no change of *child* can be seen, as a part of *parent*."""
-    match parent.type:
-        case "annassign" | "tfpdef":  # annotations are not evaluated
-            return child is parent.children[1 if parent.type == "annassign" else 2]
-        case "funcdef":
-            return child is parent.annotation
-        case "decorator":  # as _SENSELESS
-            return True
-        case "classdef":  # frozen=True, kw_only=True: mypy checks them
-            return child is not parent.children[-1]
-        case "if_stmt":  # only for mypy
-            return "TYPE_CHECKING" in parent.children[1].get_code()
-        case "argument":  # zip(strict=True) tells of an error of the code; the size of a cache changes only the time
-            return parent.children[0].get_code().strip() in {"strict", "maxsize"}
-    return False
+    parts = parent.children
+    return (
+        child
+        in {
+            "annassign": parts[1:2],  # annotations are not evaluated
+            "tfpdef": parts[2:],
+            "funcdef": [parent.annotation] if parent.type == "funcdef" else [],
+            "decorator": parts,  # see _SENSELESS
+            "classdef": parts[:-1],  # frozen=True, kw_only=True: mypy checks them
+            "if_stmt": parts if parent.type == "if_stmt" and "TYPE_CHECKING" in parts[1].get_code() else [],  # only for mypy
+            # zip(strict=True) tells of an error of the code; the size of a cache changes only the time.
+            "argument": parts if parts[0].get_code().strip() in {"strict", "maxsize"} else [],
+        }.get(parent.type, [])
+    )
 
 
 def _ancestors(node: Any) -> Iterator[tuple[Any, Any]]:

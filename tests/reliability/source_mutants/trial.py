@@ -94,6 +94,7 @@ def outcomes(mutants: Sequence[Mutant], tests: Mapping[str, Test]) -> list[tuple
 def _collect(mutants: Sequence[Mutant], chosen: Sequence[Sequence[str]], tests: Mapping[str, Test], files: Sequence[str], at: Path) -> int:
     mutated = sorted({each.file for each in mutants})
     coverage = Coverage(data_file=None, include=[str(ROOT / each) for each in mutated], config_file=False, messages=False)
+    coverage.set_option("run:disable_warnings", ["no-data-collected"])
 
     def use(items: list[pytest.Item]) -> None:
         coverage.stop()
