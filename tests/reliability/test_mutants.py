@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from tests.reliability.source_mutants import measured_tests, trial
+import random
+
+from tests.reliability.source_mutants import measured_tests, sites, trial
 from tests.reliability.source_mutants.sites import Mutant
 from tests.reliability.source_mutants.trial import Outcome
 
 FILE = "scheduler_core/placement/feasibility.py"
 TESTS = "tests/scheduler_core/placement/test_feasibility.py"
+
+
+PLACES = """\
+import functools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    LIMIT = 1
+
+@functools.lru_cache(maxsize=2)
+def total(one: int | None, other: int | None) -> int | None:
+    numbers: list[int | None] = [each for each, _ in zip((one, other), (one, other), strict=True)]
+    return numbers[0] is None
+"""
 
 
 def planted(old: str, new: str, *, in_function: bool = True) -> Mutant:
@@ -36,3 +52,14 @@ def test_each_mutant_has_its_outcome(tmp_path, monkeypatch):
 
 def test_a_line_that_no_test_executes_has_no_test():
     assert [(Outcome.NO_TEST, "")] == trial.outcomes([planted("scheduled >= minimum", "scheduled < minimum")], {})
+
+
+def test_no_mutant_changes_what_cannot_matter(tmp_path, monkeypatch):
+    monkeypatch.setattr(sites, "ROOT", tmp_path)
+    (tmp_path / "places.py").write_text(PLACES)
+    drawn = {mutant.name for seed in range(200) if (mutant := sites.draw(random.Random(seed), "places.py"))}
+
+    line = "places.py total: return numbers[0] is None ->"
+    assert {f"{line} return numbers[ 1] is None", f"{line} return numbers[0] is not None"} < drawn
+    assert [] == [each for each in drawn if not each.startswith(line)]
+    assert not any("==" in each for each in drawn)

@@ -109,6 +109,9 @@ def _cannot_matter(child: Any, parent: Any) -> bool:
 
 
 def _ancestors(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield a changed node and its parent, and so on.  An operator that negates a condition gives its statement: the change is inside."""
+    if node.type in {"if_stmt", "while_stmt"}:
+        yield node.children[1], node
     while node.parent is not None:
         yield node, node.parent
         node = node.parent
