@@ -39,7 +39,7 @@ CACHE = ROOT / ".cache" / "mutants"
 _PACKAGES = ("apiserver", "certs", "expansion", "kubeapi", "muster", "prometheus_client", "scheduler_core", "tests", "validators",
              "webhooks", "workloadbuilder")  # fmt: skip
 _LEFT_OUT = (CLUSTER, INSTALLATION, RELEASE, "tests/reliability/", "tests/docs/", "tests/deploy/", "tests/editors/", "tests/examples/",
-             "tests/recording/", *TOGETHER)  # fmt: skip
+             "tests/recording/", "tests/test_", *TOGETHER)  # fmt: skip
 """Tests that take long, or start programs, in which no code is changed."""
 _STARTS = re.compile(r"from tests import forked|tests\.forked |tests\.muster\.editor |tests\.webhooks\.running import .*\brunning\b")
 """In test files that start programs, too."""
@@ -47,7 +47,7 @@ OPTIONS = ("-q", "--capture=sys", "-W", "ignore::pytest.PytestAssertRewriteWarni
 FAILED = 70
 """Exit status of a forked process whose work raised an error."""
 MOST = 400
-SECONDS = 12.0
+SECONDS = 15.0
 """Bounds of the tests of a mutant."""
 MEASURED, LONGEST = 10.0, 120.0
 """Seconds of processor time after which no more tests of a file are measured, and seconds in all."""
@@ -143,14 +143,14 @@ def _kept_name(file: str) -> str:
     return f"{hashlib.sha256((file + (ROOT / file).read_text(encoding='utf-8')).encode()).hexdigest()[:24]}.msgpack"
 
 
-def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int] | None) -> list[str]:
-    """Return the tests for a change of *lines* of a file, None meaning those of the module, in the order in which they run.
+def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int], body: tuple[int, int] | None) -> list[str]:
+    """Return the tests for a change of *lines* in the *body* of a function, None meaning those of a module, in the order in which they run.
 
     Tests that execute them are first.  Others of the same test files see the change too if a fixture or a cache keeps a result, and those
-    named after the file are its own.  Of many tests a part is chosen, spread over the test files and in each of them.
+    named after the file are its own.  Of many tests a part is chosen, so that each way through the body is among them.
     """
     of_file = [name for name, test in tests.items() if file in test.lines]
-    executing = [each for each in of_file if lines is None or _executes(tests[each].lines[file], *lines)]
+    executing = of_file if body is None else [each for each in of_file if _executed(tests[each].lines[file], lines)]
     stem, near = Path(file).stem, {file_of(each) for each in executing}
     named = [each for each in of_file if Path(file_of(each)).stem == f"test_{stem}" or f"[{stem.replace('_', '-')}-" in each]
     is_executing = set(executing)
@@ -163,7 +163,10 @@ def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int] | None) 
         ([each for each in of_file if file_of(each) in near], MOST // 8),
         (of_file, MOST // 8),
     ):
-        for name in [each for each in _spread(group) if each not in chosen][:most]:
+        spread = _spread({each: _executed(tests[each].lines[file], body) if body else tests[each].lines[file] for each in group})
+        # Many quick tests rather than few slow ones.
+        ordered = sorted(spread, key=lambda name: tests[name].seconds > SECONDS / MOST * 10)
+        for name in [each for each in ordered if each not in chosen][:most]:
             if not chosen or seconds + tests[name].seconds <= SECONDS:
                 chosen[name] = None
                 seconds += tests[name].seconds
@@ -175,22 +178,22 @@ def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int] | None) 
     return sorted(chosen, key=lambda name: (name not in own, of_test_file[file_of(name)], file_of(name), places[name]))
 
 
-def _executes(executed: bytes, first: int, last: int) -> bool:
-    return any(num_in_numbits(line, executed) for line in range(first, last + 1))
+def _executed(lines: bytes, among: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(line for line in range(among[0], among[1] + 1) if num_in_numbits(line, lines))
 
 
-def _spread(names: Sequence[str]) -> list[str]:
-    """Return the names in an order of which each beginning is spread over the test files, and over each of them."""
-    by_file: dict[str, list[str]] = {}
-    for each in names:
-        by_file.setdefault(file_of(each), []).append(each)
+def _spread(ways: Mapping[str, object]) -> list[str]:
+    """Return the names in an order of which each beginning has as many of each way as there are, spread over all of that way."""
+    by_way: dict[object, list[str]] = {}
+    for name, way in ways.items():
+        by_way.setdefault(way, []).append(name)
     ranked = [
-        (rank, name)
-        for group in by_file.values()
+        (rank, number, name)
+        for number, group in enumerate(by_way.values())
         # Multiples of the golden ratio leave no large gap, however many there are.
         for rank, name in enumerate(sorted(group, key={each: place * 0.618034 % 1 for place, each in enumerate(group)}.__getitem__))
     ]
-    return [name for _, name in sorted(ranked)]
+    return [name for _, _, name in sorted(ranked)]
 
 
 def _digest() -> str:
@@ -236,7 +239,7 @@ def _measure_file(items: Sequence[pytest.Item], at: Path) -> int:
     coverage.start()
     tests: dict[str, Test] = {}
     by_name = {each.nodeid: each for each in items}
-    for name, following in itertools.pairwise([*_spread(list(by_name)), None]):
+    for name, following in itertools.pairwise([*_spread(dict.fromkeys(by_name)), None]):
         if name is None or time.process_time() > MEASURED:
             break
         coverage.switch_context(name)

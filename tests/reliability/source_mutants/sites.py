@@ -62,7 +62,10 @@ def draw(chance: random.Random, file: str) -> Mutant | None:
         return None
     site = chance.choice(chance.choice(places))
     source = (ROOT / file).read_text(encoding="utf-8")
-    changed = mutate_code(source, _PROVIDER[site.operator](), site.occurrence)
+    try:
+        changed = mutate_code(source, _PROVIDER[site.operator](), site.occurrence)
+    except AttributeError:  # ExceptionReplacer does not know names with a dot
+        return None
     if changed is None or changed == source or not _is_python(changed):
         return None
     before, after = source.splitlines(), changed.splitlines()

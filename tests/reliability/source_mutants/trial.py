@@ -79,7 +79,7 @@ def module_name(file: str) -> str:
 
 def outcomes(mutants: Sequence[Mutant], tests: Mapping[str, Test]) -> list[tuple[Outcome, str]]:
     """Return the outcome of each mutant, with the name of the test that failed.  Raises ValueError: the tests cannot be collected."""
-    chosen = [measured_tests.choose(tests, each.file, each.lines if each.body else None) for each in mutants]
+    chosen = [measured_tests.choose(tests, each.file, each.lines, each.body) for each in mutants]
     files = sorted({measured_tests.file_of(name) for names in chosen for name in names})
     if not files:
         return [(Outcome.NO_TEST, "")] * len(mutants)
@@ -180,7 +180,7 @@ class _Trials:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         for index, item in enumerate(items):
             self._running[:] = index.to_bytes(len(_NONE))
-            _limit(2 + 10 * self._tests[item.nodeid].seconds)
+            _limit(2 + 4 * self._tests[item.nodeid].seconds)
             try:
                 if not passes(item, items[index + 1] if index + 1 < len(items) else None):
                     return Outcome.KILLED
