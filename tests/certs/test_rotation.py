@@ -154,11 +154,14 @@ def test_without_a_replica_the_old_trust_stays(run):
 
 
 def test_a_lost_race_and_a_failed_request_are_repeated(run):
+    """Also a request of which the API server says that it has too many (429), and an error of its own (500, 503)."""
+    from apiserver.api import ReplyError
+
     installation = FakeInstallation(new_secret())
-    installation.failures = [conflict(), OSError("connection reset")]
+    installation.failures = [conflict(), OSError("connection reset"), *(ReplyError(code, "later") for code in (429, 500, 503))]
 
     assert run(installation, FORCE)
-    assert ["retry", "retry", *RENEWED] == installation.steps()
+    assert [*["retry"] * 5, *RENEWED] == installation.steps()
 
 
 def test_two_rotations_at_once_renew_once(run, monkeypatch):

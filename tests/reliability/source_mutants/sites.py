@@ -102,6 +102,8 @@ def _cannot_matter(child: Any, parent: Any) -> bool:
             "annassign": parts[1:2],  # annotations are not evaluated
             "tfpdef": parts[2:],
             "funcdef": [parent.annotation] if parent.type == "funcdef" else [],
+            "parameters": [each for each in parts if each.type == "operator"],  # the mark * is no operator
+            "param": parts[:1] if parts[0].type == "operator" else [],
             "decorator": parts,  # see _SENSELESS
             "classdef": parts[:-1],  # frozen=True, kw_only=True: mypy checks them
             "if_stmt": parts if parent.type == "if_stmt" and "TYPE_CHECKING" in parts[1].get_code() else [],  # only for mypy

@@ -132,6 +132,15 @@ def test_equal_requests_are_counted_together() -> None:
     assert "its only node has at most 1 free device of class gpu for claim g, 2 needed" in found
 
 
+def test_a_request_after_equal_ones_is_named_too() -> None:
+    nic = device_class("nic", selectors=selector("device.driver == 'nic.example'"))
+    found = message(
+        nic, node("a"), device_slice("a", "x"), template("one", request("left"), request("right"), request("nic", "nic")), wanting()
+    )
+
+    assert "its only node has no free device of class nic for claim g" in found
+
+
 def test_a_request_for_all_devices_needs_those_in_use() -> None:
     used = resource_claim("u", devices=["gpu=a/x"], users=["other"])
     found = message(node("a"), device_slice("a", "x", "y"), used, template("one", request(allocationMode="All")), wanting())

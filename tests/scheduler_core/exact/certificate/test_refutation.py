@@ -76,6 +76,20 @@ def test_what_is_infeasible_has_a_proof_of_a_few_kilobytes(make):
     assert sizes[len(sizes) // 2] < 3_000
 
 
+def steps_of(proof):
+    return [proof, *(step for each in proof.get("each", {}).values() for step in steps_of(each))]
+
+
+def test_only_the_steps_that_others_refer_to_have_a_number():
+    makes = [corpus.Make(depth=2, optional=True, short=2), corpus.Make(depth=4, moved=4)]
+    proofs = [each["proof"] for make in makes for number in range(6) for each in proved(corpus.instance(number, make)) if "proof" in each]
+
+    assert proofs
+    for steps in map(steps_of, proofs):
+        own = [each["number"] for each in steps if each["rule"] != "known" and "number" in each]
+        assert sorted({each["number"] for each in steps if each["rule"] == "known"}) == sorted(own)
+
+
 def test_nine_of_ten_tiny_clusters_have_a_proof():
     met = []
 
