@@ -10,7 +10,7 @@ import pytest
 
 from kubeapi.field_path import FieldPath
 from tests.validators.judging import composite, manifest, pod_group, reported_errors
-from validators import pipeline, rules
+from validators import pipeline
 from validators.gates import Gates
 from validators.model.templates import Templates
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -36,15 +36,6 @@ def test_all_else_is_reported_together() -> None:
         ("error", "priority-range", "spec.priority"),
         ("error", "gang-minimum", "spec.schedulingPolicy.gang.minCount"),
     ]
-
-
-def test_errors_of_admission_plugins_are_those_of_classes() -> None:
-    """Kubernetes 1.37.1, plugin/pkg/admission/priority: only this plugin reads objects of these kinds."""
-    assert {each.id for each in rules.ALL.values() if each.by_plugin} == {
-        "one-global-default",
-        "priority-class-exists",
-        "priority-resolves",
-    }
 
 
 def test_an_unchanged_minimum_of_a_job_is_not_validated_again() -> None:

@@ -151,19 +151,20 @@ def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int], body: t
     """
     of_file = [name for name, test in tests.items() if file in test.lines]
     executing = of_file if body is None else [each for each in of_file if _executed(tests[each].lines[file], lines)]
-    stem, near = Path(file).stem, {file_of(each) for each in executing}
-    named = [each for each in of_file if Path(file_of(each)).stem == f"test_{stem}" or f"[{stem.replace('_', '-')}-" in each]
+    own_name = re.compile(rf"/test_{Path(file).stem}\.py::|\[{Path(file).stem.replace('_', '-')}[-\]]")
+    named = [each for each in tests if own_name.search(each)]
+    near = {file_of(each) for each in executing}
     is_executing = set(executing)
     chosen: dict[str, None] = {}
     seconds = 0.0
     for group, most in (
         ([each for each in named if each in is_executing], MOST // 2),
         (executing, MOST // 2),
-        (named, MOST // 8),
-        ([each for each in of_file if file_of(each) in near], MOST // 8),
+        (named, MOST // 4),
+        ([each for each in tests if file_of(each) in near], MOST // 4),
         (of_file, MOST // 8),
     ):
-        spread = _spread({each: _executed(tests[each].lines[file], body) if body else tests[each].lines[file] for each in group})
+        spread = _spread({each: _way(tests[each].lines.get(file, b""), body) or file_of(each) for each in group})
         # Many quick tests rather than few slow ones.
         ordered = sorted(spread, key=lambda name: tests[name].seconds > SECONDS / MOST * 10)
         for name in [each for each in ordered if each not in chosen][:most]:
@@ -176,6 +177,10 @@ def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int], body: t
     places = {name: place for place, name in enumerate(tests)}
     own = set(named)
     return sorted(chosen, key=lambda name: (name not in own, of_test_file[file_of(name)], file_of(name), places[name]))
+
+
+def _way(lines: bytes, body: tuple[int, int] | None) -> object:
+    return _executed(lines, body) if body else lines
 
 
 def _executed(lines: bytes, among: tuple[int, int]) -> tuple[int, ...]:

@@ -86,6 +86,14 @@ def test_all_sets_of_few_units_are_tried_until_one_helps():
     assert (["x1", "x2"], True, 2) == (names(problem.units, result.best), result.proved, result.lower)
 
 
+def test_a_small_set_that_breaks_a_budget_is_skipped():
+    guarded = [low("y0", 1, "m", app="y"), low("y1", 1, "m", app="y"), node("m", 2), budget("y", "y", 1)]
+    problem, _, result = rough([4, 5], [0, 2, 3], objects=guarded)
+    result.try_all()
+
+    assert ["x0", "x2", "x3"] == names(problem.units, result.best)
+
+
 def test_where_no_set_helps_that_is_certain_too():
     _, _, result = rough()
     result.try_all()

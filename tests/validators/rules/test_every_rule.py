@@ -96,6 +96,12 @@ def test_a_fix_makes_of_a_bad_example_what_it_states(rule: Rule, example: Exampl
 
 
 @pytest.mark.parametrize("rule", rules.ALL.values(), ids=lambda rule: rule.id)
+def test_a_rule_of_an_admission_plugin_is_one_about_classes(rule: Rule) -> None:
+    """Kubernetes 1.37.1, plugin/pkg/admission/priority: the plugin refuses a second default, and a class that does not exist."""
+    assert rule.by_plugin is (rule.id in {"one-global-default", "priority-class-exists", "priority-resolves"})
+
+
+@pytest.mark.parametrize("rule", rules.ALL.values(), ids=lambda rule: rule.id)
 def test_a_rule_is_documented(rule: Rule) -> None:
     """Claim, reason and source are sentences; there is a good and a bad example."""
     assert rule.claim.endswith(".")
