@@ -43,6 +43,13 @@ def test_names_are_sans_and_addresses_are_address_sans(authority):
     assert ["127.0.0.1", "::1"] == [str(each) for each in sans.value.get_values_for_type(x509.IPAddress)]
 
 
+def test_names_and_addresses_are_in_any_order():
+    assert (("a.b.svc", "c"), 2) == (
+        names_of(("127.0.0.1", "a.b.svc", "::1", "c")).dns,
+        len(names_of(("127.0.0.1", "a.b.svc", "::1")).addresses),
+    )
+
+
 def test_a_leaf_serves_and_signs_nothing(authority):
     leaf = opened(issue.leaf(authority, NAMES, NOW).certificate)
     value = leaf.extensions.get_extension_for_class

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from apiserver.api import ReplyError
-from certs import forwarded_replicas, replicas
+from certs import forwarded_replicas, replicas, webhook_configurations
 from certs.rotation_steps import RotationError, State
 from certs.webhook_configurations import Cluster, Place
 from muster import cli
@@ -155,6 +155,19 @@ def test_reading_and_writing(monkeypatch):
         {"op": "replace", "path": "/metadata/resourceVersion", "value": "9"},
         {"op": "add", "path": "/webhooks/1/clientConfig/caBundle", "value": encoded(b"added")},
     ] == json.loads(operations)
+
+
+@pytest.mark.parametrize(
+    ("date", "want"),
+    [
+        pytest.param("Tue, 01 Jan 2030 00:00:00 GMT", dt.datetime(2030, 1, 1, tzinfo=dt.UTC), id="a date"),
+        pytest.param("Tue, 01 Jan 2030 00:00:00 -0000", dt.datetime(2030, 1, 1, tzinfo=dt.UTC), id="without a zone"),
+        pytest.param("soon", None, id="no date"),
+        pytest.param(None, None, id="no header"),
+    ],
+)
+def test_the_time_of_a_reply_is_that_of_its_header(date, want):
+    assert want == webhook_configurations._moment(date)
 
 
 def test_a_replica_that_is_not_ready_counts_and_one_that_terminates_does_not(monkeypatch):

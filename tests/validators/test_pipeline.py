@@ -53,6 +53,22 @@ def test_an_unchanged_minimum_of_a_job_is_not_validated_again() -> None:
     assert path in [each for _, _, each in reported_errors(job(-1))]
 
 
+@pytest.mark.parametrize(("minimum", "want"), [(2, []), (3, ["spec.podGroupTemplates"])], ids=["unchanged", "changed"])
+def test_templates_of_v1alpha2_are_immutable(minimum: int, want: list[str]) -> None:
+    """Kubernetes 1.36, pkg/apis/scheduling/validation, ValidateWorkloadUpdate."""
+
+    def workload(minimum: int) -> bytes:
+        template = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": minimum}}}
+        return json.dumps(manifest("Workload", "w", {"podGroupTemplates": [template]})).encode()
+
+    judged = pipeline.validate(
+        *("Workload", workload(minimum), workload(2), Operation.UPDATE),
+        api_version="scheduling.k8s.io/v1alpha2",
+        settings=Settings(minor=36),
+    )
+    assert want == [str(each.error.path) for each in judged]
+
+
 def test_null_is_absent() -> None:
     assert reported_errors(pod_group("a", priorityClassName=None, schedulingConstraints=None, resourceClaims=None)) == []
 

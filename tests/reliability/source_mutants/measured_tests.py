@@ -47,7 +47,7 @@ OPTIONS = ("-q", "--capture=sys", "-W", "ignore::pytest.PytestAssertRewriteWarni
 FAILED = 70
 """Exit status of a forked process whose work raised an error."""
 MOST = 400
-SECONDS = 15.0
+SECONDS = 8.0
 """Bounds of the tests of a mutant."""
 MEASURED, LONGEST = 10.0, 120.0
 """Seconds of processor time after which no more tests of a file are measured, and seconds in all."""
@@ -153,12 +153,14 @@ def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int], body: t
     executing = of_file if body is None else [each for each in of_file if _executed(tests[each].lines[file], lines)]
     own_name = re.compile(rf"/test_{Path(file).stem}\.py::|\[{Path(file).stem.replace('_', '-')}[-\]]")
     named = [each for each in tests if own_name.search(each)]
+    package = f"tests/{'/'.join(Path(file).parts[:2])}/"
     near = {file_of(each) for each in executing}
     is_executing = set(executing)
     chosen: dict[str, None] = {}
     seconds = 0.0
     for group, most in (
         ([each for each in named if each in is_executing], MOST // 2),
+        ([each for each in executing if each.startswith(package)], MOST // 2),
         (executing, MOST // 2),
         (named, MOST // 4),
         ([each for each in tests if file_of(each) in near], MOST // 4),

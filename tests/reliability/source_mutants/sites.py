@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -142,7 +143,9 @@ def _body(node: Any) -> tuple[int, int] | None:
 
 def _is_python(source: str) -> bool:
     try:
-        compile(source, "mutant", "exec", dont_inherit=True)
-    except (SyntaxError, SyntaxWarning):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            compile(source, "mutant", "exec", dont_inherit=True)
+    except SyntaxError:
         return False
     return True

@@ -6,6 +6,7 @@ have their changed code.  Any other mutant is imported in place of its file, and
 
 from __future__ import annotations
 
+import collections
 import enum
 import gc
 import importlib
@@ -19,6 +20,7 @@ import signal
 import sys
 import tempfile
 import types
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ LONGEST = 100.0
 """Seconds of a mutant; most end by the limit of processor time."""
 STARTING = 20.0
 """Seconds of processor time to import a mutant and collect its tests."""
+MOST_FILES = 10
+"""Test files that are collected anew for a mutant."""
 MEMORY_BYTES = 6 << 30
 """Address space of a mutant: a loop that appends does not end otherwise."""
 
@@ -129,6 +133,8 @@ class _Trials:
         run = self._run_exchanged if is_warm else self._run_imported
         unchanged = mutant._replace(source=(ROOT / mutant.file).read_text(encoding="utf-8"))
         left = [each for each in names if each in self._items and self._is_sound.get((is_warm, each), True)]
+        if not is_warm:
+            left = _of_few_files(left)
         while left:
             outcome, failed = self._fork(run, mutant, left)
             if outcome is Outcome.SURVIVED:
@@ -189,6 +195,13 @@ class _Trials:
         return Outcome.SURVIVED
 
 
+def _of_few_files(names: Sequence[str]) -> list[str]:
+    """Return the names of the test files that have most of them, and of the first: a mutant that is imported collects each anew."""
+    counts = collections.Counter(map(measured_tests.file_of, names))
+    kept = {file for file, _ in counts.most_common(MOST_FILES)} | {*list(counts)[:1]}
+    return [each for each in names if measured_tests.file_of(each) in kept]
+
+
 def _limit(seconds: float) -> None:
     """End this process after *seconds* of processor time from now."""
     signal.signal(signal.SIGPROF, lambda *_: os._exit(Outcome.TIMED_OUT))
@@ -196,7 +209,9 @@ def _limit(seconds: float) -> None:
 
 
 def _code(path: str, source: str) -> types.CodeType:
-    code: types.CodeType = compile(source, path, "exec", dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        code: types.CodeType = compile(source, path, "exec", dont_inherit=True)
     return code
 
 

@@ -6,7 +6,7 @@ import random
 
 from scheduler_core.cluster.load import load
 from scheduler_core.model.workload_selectors import equalities
-from scheduler_core.plugins.pod_counts import PostponedPods
+from scheduler_core.plugins.pod_counts import PodCounts, PostponedPods
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from scheduler_core.plugins.topology_counts import PodSet
 from tests.sampling import sampled
@@ -54,6 +54,13 @@ def test_a_selector_that_is_registered_later_counts_the_pods():
                     want[where] = want.get(where, 0) + 1
             assert want == counts.by_node(clauses(wanted)).by_node, (seed, step)
     assert postponed > sampled(200) // 4
+
+
+def test_the_keys_of_a_count_are_known_in_each_of_its_namespaces():
+    counts = PodCounts(load([node("n")]).nodes, {})
+    counts.by_node(PodSet(frozenset({"default", "other"}), None, equalities({"app": "a", "tier": "b"})))
+
+    assert [{"app", "tier"}, {"app", "tier"}, set()] == [set(counts.keys_by_node(each)) for each in ("default", "other", "third")]
 
 
 def test_only_batches_with_the_label_are_taken():
