@@ -4,7 +4,38 @@ from __future__ import annotations
 
 import re
 
-TABLE: tuple[tuple[str, str], ...] = ()
+_PREEMPTION, _CERTIFICATE = "scheduler_core/preemption/", "scheduler_core/exact/certificate/"
+_SHORTCUT = "a shortcut: the other way has the same result"
+_SHARE = "a share of the effort: a search that ends by itself has the same result"
+_DEFAULT = "the default is only read where it does not matter"
+TABLE: tuple[tuple[str, str], ...] = (
+    # Numbers of which near ones serve as well.
+    ("...module: ..._SECONDS = ... -> ..._SECONDS = ...", "a limit of time: near values serve as well"),
+    ("certs/rotation_run.py module: MOST_... = ...", "a limit of attempts: near values serve as well"),
+    (f"{_PREEMPTION}...effort.renew(steps...", _SHARE),
+    (f"{_PREEMPTION}...effort.spend(...", _SHARE),
+    (f"{_PREEMPTION}...effort = Effort(...", _SHARE),
+    (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound.__init__: ...itertools.count(...", "numbers in turn order equal entries, from any first one"),
+    # Order of work.
+    (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.reduce: size = ...", "the first part that is tried: later parts become smaller anyway"),
+    (f"{_PREEMPTION}bounds/cost_table.py divide: first, *others = sorted(...", "the order in which places are joined changes only the time"),
+    (f"{_CERTIFICATE}refutation.py Refutation._claim_for_fewest: fewer = ...", "a claim about more groups proves the same"),
+    # Shortcuts.
+    (f"{_PREEMPTION}minimal/minimal_plans.py _Plans.search: if self._cost.free and ...", _SHORTCUT),
+    (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: if self._prerequisites.get(...", _SHORTCUT),
+    ("scheduler_core/plugins/devices/assumed_claims.py AssumedClaims._allocations_on: if self._counted is not None...", _SHORTCUT),
+    # Values that do not occur.
+    ("validators/rules/topology_narrows.py _wider: ...len(values) > 1 ... -> ...len(values) != 1...", "each value has a set of at least one"),
+    ("scheduler_core/plugins/pod_counts.py PodCounts.rewind: while len(self._kind_of) > mark: -> ...", "there are never fewer than at a mark"),
+    ("...device_kinds.py DeviceKinds._suffices: if len(counted) < len(offered)... -> if len(counted) is not len(offered)...", "it has never more"),
+    # Results that are equal.
+    ("scheduler_core/plugins/assumed_volumes.py _free_percentage: ...requested > capacity... -> ...requested >= capacity...", "a full one has 0 anyway"),
+    (f"{_CERTIFICATE}facts.py Facts.packed: ... - 1 -> ... - 2", "a sum with one more pod is never 0"),
+    # Defaults.
+    (f"{_PREEMPTION}result.py Preemption: proved: bool = False -> ...", _DEFAULT),
+    ("scheduler_core/placement/feasibility.py judge: def judge(...unschedulable: int = 1...", _DEFAULT),
+    (f"{_CERTIFICATE}certificate.py certificate: def certificate(...empty: bool = True...", _DEFAULT),
+)  # fmt: skip
 
 
 def why(name: str) -> str:

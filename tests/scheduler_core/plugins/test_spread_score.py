@@ -63,6 +63,16 @@ def labelled(name: str, labels, owner=None, **more):
 APPS = {"matchLabels": {"app": "a"}}
 
 
+def test_pods_that_a_constraint_counts_and_others_are_of_different_kinds():
+    """All have the constraint; that its selector distinguishes them is known only once it is counted."""
+    soft = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"app": "a"}}}
+    objects = [labelled(name, {"app": app}, topologySpreadConstraints=[soft]) for name, app in (("one", "a"), ("two", "a"), ("other", "b"))]
+    snapshot = load([node("n"), *objects])
+    kinds = {pod.name: kind for pod, kind in StatefulPlugins(snapshot).spread_kinds(list(snapshot.pods)).items()}
+
+    assert kinds["one"] is kinds["two"] is not kinds["other"]
+
+
 @pytest.mark.parametrize(
     ("owner", "others", "want"),
     [
