@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.model.decision import Eviction
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.preemption.crowded import PRIORITY, budget, group, node, pod
 from tests.scheduler_core.preemption.deciding import SPREAD, decide, low, proved, run, victims
@@ -108,6 +109,12 @@ def low_gang(name: str, size: int) -> Objects:
 )
 def test_of_several_plans_the_better_one_is_taken(objects, want):
     assert want == victims(decide(objects))
+
+
+def test_that_no_plan_keeps_to_the_budgets_is_certain():
+    objects = [*one_of(pod("a", 2, on="-", priority=0, app="x")), budget("x", "x", 0)]
+
+    assert Eviction(1, 1, violating=1, proved=True) == decide(objects).preemption
 
 
 @pytest.mark.parametrize("kind", ["gang", "pod"])
