@@ -157,6 +157,12 @@ def test_reading_and_writing(monkeypatch):
     ] == json.loads(operations)
 
 
+def test_of_a_chain_the_first_certificate_is_compared():
+    first, second = (f"-----BEGIN CERTIFICATE-----\n{each}\n-----END CERTIFICATE-----" for each in ("AAAA", "BBBB"))
+
+    assert first == replicas._first(f"leaf:\n{first}\n{second}\n".encode())
+
+
 @pytest.mark.parametrize(
     ("date", "want"),
     [

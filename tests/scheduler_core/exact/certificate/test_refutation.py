@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from scheduler_core.causes.searches import ProofObstacle
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, queued, run_cycle
+from scheduler_core.exact.certificate import refutation
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import UnprovenError
 from scheduler_core.exact.step_budget import StepsSpentError
@@ -88,6 +89,15 @@ def test_only_the_steps_that_others_refer_to_have_a_number():
     for steps in map(steps_of, proofs):
         own = [each["number"] for each in steps if each["rule"] != "known" and "number" in each]
         assert sorted({each["number"] for each in steps if each["rule"] == "known"}) == sorted(own)
+
+
+@pytest.mark.parametrize(("deepest", "reason"), [(2, None), (1, ProofObstacle.TOO_LONG)])
+def test_case_distinctions_side_by_side_are_not_nested(monkeypatch, deepest, reason):
+    """This proof has three: one, and two below it."""
+    monkeypatch.setattr(refutation, "_DEEPEST", deepest)
+    (result,) = proved(corpus.instance(2, corpus.Make(depth=3, shapes=3, short=1, moved=4, decoys=2)))
+
+    assert reason == result.get("reason")
 
 
 def test_nine_of_ten_tiny_clusters_have_a_proof():
