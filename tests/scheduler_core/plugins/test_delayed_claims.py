@@ -15,6 +15,7 @@ from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.status import Status
+from scheduler_core.plugins.volume_binding import VolumeBinding
 from tests import builders
 from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, reasons_of
 
@@ -416,3 +417,18 @@ def test_claim_whose_reserved_volume_is_gone_has_the_options_of_any_other_claim(
     options = nodes.storage.options(replaced(request, reserved="gone"))
     assert {0: (0,)} == options.on_node
     assert options.on_node == nodes.storage.options(request).on_node
+
+
+def test_the_score_is_the_mean_of_the_free_percentages_of_the_classes():
+    """plugins/volumebinding/scorer.go: the shares by class are truncated, and their mean is rounded."""
+    other = storage_class("other", "csi.example")
+    sizes = (("dyn", "a", "10Gi"), ("other", "a", "20Gi"), ("dyn", "b", "40Gi"), ("other", "b", "40Gi"))
+    figures = [capacity(f"{name}-{zone}", zone, storageClassName=name, capacity=size) for name, zone, size in sizes]
+    claims = [claim(), claim("d", storage_class="dyn"), claim("o", storage_class="other")]
+
+    def scores(*names: str) -> list[int]:
+        snapshot = load([*NODES, LOCAL, DYNAMIC, other, driver(), *figures, *claims, using(*names)])
+        return VolumeBinding(snapshot.nodes).score(snapshot.pods[0].shape).raw.tolist()
+
+    assert [50, 88, 0] == scores("d")
+    assert [63, 88, 0] == scores("d", "o")
