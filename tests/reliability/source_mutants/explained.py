@@ -20,6 +20,9 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.reduce: size = ...", "the first part that is tried: later parts become smaller anyway"),
     (f"{_PREEMPTION}bounds/cost_table.py divide: first, *others = sorted(...", "the order in which places are joined changes only the time"),
     (f"{_CERTIFICATE}refutation.py Refutation._claim_for_fewest: fewer = ...", "a claim about more groups proves the same"),
+    (f"{_CERTIFICATE}refutation.py Refutation._known: ...", "a state that is not recognised is proved again"),
+    (f"{_CERTIFICATE}refutation.py module: _COMPARED_STATES = ...", "as many as are compared: others are proved again"),
+    (f"{_PREEMPTION}bounds/relaxed.py Relaxation._costs_of_parts: if ...>= self._limit: -> if ...> self._limit:", "a part that costs as much is no better"),
     # Shortcuts.
     (f"{_PREEMPTION}minimal/minimal_plans.py _Plans.search: if self._cost.free and ...", _SHORTCUT),
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: if self._prerequisites.get(...", _SHORTCUT),
@@ -28,6 +31,7 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("validators/rules/topology_narrows.py _wider: ...len(values) > 1 ... -> ...len(values) != 1...", "each value has a set of at least one"),
     ("scheduler_core/plugins/pod_counts.py PodCounts.rewind: while len(self._kind_of) > mark: -> ...", "there are never fewer than at a mark"),
     ("...device_kinds.py DeviceKinds._suffices: if len(counted) < len(offered)... -> if len(counted) is not len(offered)...", "it has never more"),
+    (f"{_PREEMPTION}units/units_by_node.py UnitsByNode.__init__: ...max(len(units), 1)...", "without units there is nothing to divide"),
     # Results that are equal.
     ("scheduler_core/plugins/assumed_volumes.py _free_percentage: ...requested > capacity... -> ...requested >= capacity...", "a full one has 0 anyway"),
     (f"{_CERTIFICATE}facts.py Facts.packed: ... - 1 -> ... - 2", "a sum with one more pod is never 0"),

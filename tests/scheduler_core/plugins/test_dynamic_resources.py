@@ -171,6 +171,12 @@ def test_constraints(constraint, devices, expected):
     assert [f"gpu=n1/{each}" for each in expected] == of_pod([*BASE, published, constrained, wanting("p", "g:t")])
 
 
+def test_a_request_takes_devices_of_several_pools():
+    published = [device_slice("n1", device("a", {"numa": 0}), pool=f"p{number}", name=f"s{number}") for number in range(3)]
+    constrained = template("t", request(count=3), constraints=[{"matchAttribute": NUMA}])
+    assert ["gpu=p0/a", "gpu=p1/a", "gpu=p2/a"] == of_pod([*BASE, *published, constrained, wanting("p", "g:t")])
+
+
 def test_a_request_for_all_devices_that_a_constraint_divides_is_an_error():
     published = device_slice("n1", device("a", {"numa": 0}), device("b", {"numa": 1}))
     constrained = template("t", request(allocationMode="All"), constraints=[{"matchAttribute": NUMA}])

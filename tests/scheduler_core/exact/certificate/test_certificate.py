@@ -47,6 +47,17 @@ def test_a_proof_is_accepted(objects):
     assert "rule" in certificate["proof"]
 
 
+def test_a_node_is_counted_if_all_filters_admit_it():
+    """Two nodes have the label, and one of them has a taint."""
+    tainted = node("n0", "4", disk="ssd") | {"spec": {"taints": [{"key": "dedicated", "effect": "NoSchedule"}]}}
+    pods = [pod(f"g-{number}", "g", cpu="1", nodeSelector={"disk": "ssd"}) for number in range(2)]
+    objects = [tainted, node("n1", "1", disk="ssd"), node("n2", "4"), leaf("g", 2), *pods]
+    (certificate,) = proved(objects)
+
+    assert accepts(objects, certificate)
+    assert (2, 1) == (certificate["proof"]["needed"], certificate["proof"]["free"])
+
+
 NOT_EVEN_EMPTY = {
     "more than the nodes hold": [*spread(racks=1), running_pod("x", "n00", 1), *tree(4, 4)],
     "no rack is large enough": [*spread(racks=3, cpu=2), running_pod("x", "n00", 1), *tree(5)],
