@@ -68,6 +68,13 @@ def test_a_ca_signs_leaves_only(authority):
     assert value(x509.KeyUsage).value.key_cert_sign
 
 
+def test_extensions_that_a_reader_must_know_are_critical(authority):
+    """RFC 5280, sections 4.2.1.3 and 4.2.1.9: the usage of a key, and whether it is one of a CA; a name is critical only without a subject."""
+    for certificate in (opened(authority.certificate), opened(issue.leaf(authority, NAMES, NOW).certificate)):
+        critical = {type(each.value) for each in certificate.extensions if each.critical}
+        assert {x509.BasicConstraints, x509.KeyUsage} == critical
+
+
 def test_it_begins_five_minutes_ago(authority):
     leaf = opened(issue.leaf(authority, NAMES, NOW, 30).certificate)
 

@@ -15,7 +15,10 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_PREEMPTION}...effort.renew(steps...", _SHARE),
     (f"{_PREEMPTION}...effort.spend(...", _SHARE),
     (f"{_PREEMPTION}...effort = Effort(...", _SHARE),
+    (f"{_CERTIFICATE}refutation.py ...budget.step(...", _SHARE),
+    (f"{_CERTIFICATE}refutation.py module: ...LARGEST... = ...", "a limit of the length of a proof: near values serve as well"),
     (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound.__init__: ...itertools.count(...", "numbers in turn order equal entries, from any first one"),
+    (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound._evaluate: ...allowance=2 * node.allowance...", _SHARE),
     # Order of work.
     (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.reduce: size = ...", "the first part that is tried: later parts become smaller anyway"),
     (f"{_PREEMPTION}bounds/cost_table.py divide: first, *others = sorted(...", "the order in which places are joined changes only the time"),
