@@ -36,6 +36,7 @@ AREAS = {
 }
 """Files and folders that are mutated, by area."""
 CACHE = ROOT / ".cache" / "mutants"
+# prometheus_client keeps the metrics of a module, and refuses those of the module that is imported anew.
 _PACKAGES = ("apiserver", "certs", "expansion", "kubeapi", "muster", "prometheus_client", "scheduler_core", "tests", "validators",
              "webhooks", "workloadbuilder")  # fmt: skip
 _LEFT_OUT = (CLUSTER, INSTALLATION, RELEASE, "tests/reliability/", "tests/docs/", "tests/deploy/", "tests/editors/", "tests/examples/",

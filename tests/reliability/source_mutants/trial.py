@@ -91,7 +91,7 @@ def outcomes(mutants: Sequence[Mutant], tests: Mapping[str, Test]) -> list[tuple
         at = Path(folder, "outcomes")
         status = run_forked(lambda: _collect(mutants, chosen, tests, files, at), 60 + len(mutants) * 4 * LONGEST)
         if not at.exists():
-            raise ValueError(f"tests of {', '.join(files)} cannot be collected: exit status {status}")
+            raise ValueError(f"the tests of {len(files)} files cannot be collected, or a trial failed: exit status {status}")
         return [(Outcome(number), name) for number, name in msgspec.json.decode(at.read_bytes(), type=list[tuple[int, str]])]
 
 
@@ -159,8 +159,11 @@ class _Trials:
     def _run_exchanged(self, mutant: Mutant, names: Sequence[str]) -> int:
         path = str(ROOT / mutant.file)
         codes = {_place(each): each for each in _nested(_code(path, mutant.source))}
-        for function in self._functions[path]:
-            function.__code__ = codes[_place(function.__code__)]
+        try:
+            for function in self._functions[path]:
+                function.__code__ = codes[_place(function.__code__)]
+        except (KeyError, ValueError):  # a function that there is no more, or that has other variables from around it
+            return self._run_imported(mutant, names)
         return self._run_items([self._items[each] for each in names])
 
     def _run_imported(self, mutant: Mutant, names: Sequence[str]) -> int:
