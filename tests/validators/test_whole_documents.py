@@ -206,3 +206,9 @@ def test_the_rule_of_other_projects_has_the_kinds_of_kubeflow() -> None:
     assert {"JAXJob", "MPIJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob", "JobSet", "RayCluster"} <= rules.ALL[
         "project-values"
     ].kinds
+
+
+def test_the_rule_of_known_kinds_has_the_kinds_of_groups_and_of_pods() -> None:
+    kinds = rules.ALL["kind-known"].kinds
+
+    assert {"CompositePodGroup", "PodGroup", "Workload", "Pod", "Job", "CronJob", "Deployment", "JobSet"} <= kinds

@@ -26,6 +26,8 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_CERTIFICATE}refutation.py Refutation._known: ...", "a state that is not recognised is proved again"),
     (f"{_CERTIFICATE}refutation.py module: _COMPARED_STATES = ...", "as many as are compared: others are proved again"),
     (f"{_PREEMPTION}bounds/relaxed.py Relaxation._costs_of_parts: if ...>= self._limit: -> if ...> self._limit:", "a part that costs as much is no better"),
+    (f"{_CERTIFICATE}facts.py Facts._measures: ...", "a claim about any measure is true: others prove the same, or less"),
+    (f"{_PREEMPTION}victims/dry_run.py DryRun.reprieve: ...initial=0... -> ...", "without units a step has nothing to do"),
     # Shortcuts.
     (f"{_PREEMPTION}minimal/minimal_plans.py _Plans.search: if self._cost.free and ...", _SHORTCUT),
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: if self._prerequisites.get(...", _SHORTCUT),
