@@ -42,9 +42,11 @@ def test_files_are_replaced_and_not_written_into(tmp_path):
 
 def test_what_cannot_be_written_or_read_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(store.StoreError, match="cannot write to"):
+    with pytest.raises(store.StoreError, match=f"^cannot write to {tmp_path}/file/x: Not a directory$"):
         store.write(tmp_path / "file" / "x", MADE)
-    with pytest.raises(store.StoreError, match="cannot read"):
+    with pytest.raises(store.StoreError, match=f"^cannot write {tmp_path}/absent/x: No such file or directory$"):
+        store.replace(tmp_path / "absent" / "x", b"", store.PUBLIC)
+    with pytest.raises(store.StoreError, match=f"^cannot read {tmp_path}/absent: No such file or directory$"):
         store.read(tmp_path / "absent")
     (tmp_path / "large").write_bytes(b"x" * (store.LARGEST + 1))
     with pytest.raises(store.StoreError, match="at most"):
