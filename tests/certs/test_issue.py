@@ -75,6 +75,24 @@ def test_extensions_that_a_reader_must_know_are_critical(authority):
         assert {x509.BasicConstraints, x509.KeyUsage} == critical
 
 
+def test_a_key_is_used_for_nothing_else(authority):
+    usages = [
+        opened(each).extensions.get_extension_for_class(x509.KeyUsage).value
+        for each in (authority.certificate, issue.leaf(authority, NAMES, NOW).certificate)
+    ]
+    names = (
+        "digital_signature",
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "key_cert_sign",
+        "crl_sign",
+    )
+
+    assert [{"key_cert_sign", "crl_sign"}, {"digital_signature"}] == [{each for each in names if getattr(usage, each)} for usage in usages]
+
+
 def test_it_begins_five_minutes_ago(authority):
     leaf = opened(issue.leaf(authority, NAMES, NOW, 30).certificate)
 

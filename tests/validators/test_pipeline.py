@@ -69,6 +69,14 @@ def test_templates_of_v1alpha2_are_immutable(minimum: int, want: list[str]) -> N
     assert want == [str(each.error.path) for each in judged]
 
 
+@pytest.mark.parametrize("field", ["resourceClaimName", "resourceClaimTemplateName"])
+def test_the_name_of_a_claim_of_a_pod_is_that_of_an_object(field: str) -> None:
+    """Kubernetes 1.37.1, pkg/apis/core/validation, validatePodResourceClaimSource."""
+    spec = {"containers": [{"name": "main", "image": "train"}], "resourceClaims": [{"name": "gpu", field: "Not_a_name"}]}
+
+    assert f"spec.resourceClaims[0].{field}" in [path for _, _, path in reported_errors(manifest("Pod", "p", spec))]
+
+
 def test_null_is_absent() -> None:
     assert reported_errors(pod_group("a", priorityClassName=None, schedulingConstraints=None, resourceClaims=None)) == []
 

@@ -33,12 +33,14 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: if self._prerequisites.get(...", _SHORTCUT),
     ("scheduler_core/plugins/devices/assumed_claims.py AssumedClaims._allocations_on: if self._counted is not None...", _SHORTCUT),
     # Values that do not occur.
+    ("validators/rules/parent_exists.py check: if not parent or not context.node.orphan...", "a parent in the tree is known to the lookup too"),
     ("validators/rules/topology_narrows.py _wider: ...len(values) > 1 ... -> ...len(values) != 1...", "each value has a set of at least one"),
     ("scheduler_core/plugins/pod_counts.py PodCounts.rewind: while len(self._kind_of) > mark: -> ...", "there are never fewer than at a mark"),
     ("...device_kinds.py DeviceKinds._suffices: if len(counted) < len(offered)... -> if len(counted) is not len(offered)...", "it has never more"),
     (f"{_PREEMPTION}units/units_by_node.py UnitsByNode.__init__: ...max(len(units), 1)...", "without units there is nothing to divide"),
     ("validators/rules/constraint_attributes.py _qualified_name: elif len(names) == 1: -> elif len(names) <= 1:", "a text has at least one part"),
     (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound.__init__: self._limit = 0 -> ...", "each run sets its own limit"),
+    ("certs/rotation_steps.py _demand_own_ca: ...fromtimestamp(0, ...", "the result does not depend on this time"),
     ("certs/pem_bundle.py module: _ANY_TIME = ...", "the result does not depend on this time"),
     # Results that are equal.
     ("scheduler_core/plugins/assumed_volumes.py _free_percentage: ...requested > capacity... -> ...requested >= capacity...", "a full one has 0 anyway"),
