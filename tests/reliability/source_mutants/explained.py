@@ -19,6 +19,10 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_CERTIFICATE}refutation.py module: ...LARGEST... = ...", "a limit of the length of a proof: near values serve as well"),
     (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound.__init__: ...itertools.count(...", "numbers in turn order equal entries, from any first one"),
     (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound._evaluate: ...allowance=2 * node.allowance...", _SHARE),
+    (f"{_PREEMPTION}minimal/subsets.py module: _LARGEST = ...", "a limit of the size of a search: near values serve as well"),
+    ("scheduler_core/plugins/devices/allocator.py Allocator._record: kind = ...", "solutions that differ only in equal devices are kept too"),
+    ("scheduler_core/plugins/devices/allocator.py Allocator._record: used[...", "solutions that differ only in equal devices are kept too"),
+    ("...of_requests=True) -> ...of_requests=False)", "a value that is read more often is the same"),
     # Order of work.
     (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.reduce: size = ...", "the first part that is tried: later parts become smaller anyway"),
     (f"{_PREEMPTION}bounds/cost_table.py divide: first, *others = sorted(...", "the order in which places are joined changes only the time"),
@@ -32,6 +36,7 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_PREEMPTION}minimal/minimal_plans.py _Plans.search: if self._cost.free and ...", _SHORTCUT),
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: if self._prerequisites.get(...", _SHORTCUT),
     ("scheduler_core/plugins/devices/assumed_claims.py AssumedClaims._allocations_on: if self._counted is not None...", _SHORTCUT),
+    (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: ...position + 1) -> ...position + 0)", "a set with one unit twice is one that was tried before"),
     # Values that do not occur.
     ("validators/rules/parent_exists.py check: if not parent or not context.node.orphan...", "a parent in the tree is known to the lookup too"),
     ("validators/rules/topology_narrows.py _wider: ...len(values) > 1 ... -> ...len(values) != 1...", "each value has a set of at least one"),
@@ -44,9 +49,11 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("certs/pem_bundle.py module: _ANY_TIME = ...", "the result does not depend on this time"),
     # Results that are equal.
     ("scheduler_core/plugins/assumed_volumes.py _free_percentage: ...requested > capacity... -> ...requested >= capacity...", "a full one has 0 anyway"),
+    (f"{_CERTIFICATE}facts.py Facts.packed: for _ in range(min(count, ...", "sums beyond the capacity are cut off"),
     (f"{_CERTIFICATE}facts.py Facts.packed: ... - 1 -> ... - 2", "a sum with one more pod is never 0"),
     # Defaults.
     (f"{_PREEMPTION}result.py Preemption: proved: bool = False -> ...", _DEFAULT),
+    (f"{_PREEMPTION}result.py Preemption: violating: int = 0 -> ...", _DEFAULT),
     ("scheduler_core/placement/feasibility.py judge: def judge(...unschedulable: int = 1...", _DEFAULT),
     (f"{_CERTIFICATE}certificate.py certificate: def certificate(...empty: bool = True...", _DEFAULT),
 )  # fmt: skip
