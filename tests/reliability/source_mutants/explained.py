@@ -23,6 +23,11 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("scheduler_core/plugins/devices/allocator.py Allocator._record: kind = ...", "solutions that differ only in equal devices are kept too"),
     ("scheduler_core/plugins/devices/allocator.py Allocator._record: used[...", "solutions that differ only in equal devices are kept too"),
     ("...of_requests=True) -> ...of_requests=False)", "a value that is read more often is the same"),
+    (f"{_PREEMPTION}...assign_effort(steps, ...", _SHARE),
+    (f"{_PREEMPTION}minimal/trials.py Trials.__init__: self._base = ...", _SHARE),
+    (f"{_CERTIFICATE}refutation.py module: _MOST_WAYS = ...", "a limit of the length of a proof: near values serve as well"),
+    (f"{_CERTIFICATE}refutation.py Refutation._compared: if needed > LARGEST_NEED: ...", "a limit of the length of a proof: near values serve as well"),
+    ("validators/rules/slice_devices.py module: Example(...range(...", "an example beyond a limit, by one or by more"),
     # Order of work.
     (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.reduce: size = ...", "the first part that is tried: later parts become smaller anyway"),
     (f"{_PREEMPTION}bounds/cost_table.py divide: first, *others = sorted(...", "the order in which places are joined changes only the time"),
@@ -37,6 +42,8 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: if self._prerequisites.get(...", _SHORTCUT),
     ("scheduler_core/plugins/devices/assumed_claims.py AssumedClaims._allocations_on: if self._counted is not None...", _SHORTCUT),
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: ...position + 1) -> ...position + 0)", "a set with one unit twice is one that was tried before"),
+    ("...interchangeable.py _contended: ...users(device.id) > 1 ... -> ...users(device.id) != 1 ...", "a device of an allocation has a user"),
+    (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.make: if self._key is None or bound ...", "other plans to begin with: all are compared later"),
     # Values that do not occur.
     ("validators/rules/parent_exists.py check: if not parent or not context.node.orphan...", "a parent in the tree is known to the lookup too"),
     ("validators/rules/topology_narrows.py _wider: ...len(values) > 1 ... -> ...len(values) != 1...", "each value has a set of at least one"),

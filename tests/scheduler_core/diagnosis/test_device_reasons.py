@@ -132,13 +132,26 @@ def test_equal_requests_are_counted_together() -> None:
     assert "its only node has at most 1 free device of class gpu for claim g, 2 needed" in found
 
 
-def test_a_request_after_equal_ones_is_named_too() -> None:
+SEARCHED = pytest.mark.parametrize(
+    "constraints", [[], [{"matchAttribute": f"{DRIVER}/root", "requests": ["nic"]}]], ids=["counted", "searched"]
+)
+
+
+@SEARCHED
+def test_a_request_after_equal_ones_is_named_too(constraints: list[dict[str, Any]]) -> None:
     nic = device_class("nic", selectors=selector("device.driver == 'nic.example'"))
-    found = message(
-        nic, node("a"), device_slice("a", "x"), template("one", request("left"), request("right"), request("nic", "nic")), wanting()
-    )
+    requests = request("left"), request("right"), request("nic", "nic")
+    found = message(nic, node("a"), device_slice("a", "x", "y"), template("one", *requests, constraints=constraints), wanting())
 
     assert "its only node has no free device of class nic for claim g" in found
+
+
+@SEARCHED
+def test_equal_requests_are_counted_together_beside_a_constraint(constraints: list[dict[str, Any]]) -> None:
+    requests = request("left"), request("right")
+    found = message(node("a"), device_slice("a", "x"), template("one", *requests, constraints=constraints), wanting())
+
+    assert "its only node has at most 1 free device of class gpu for claim g, 2 needed" in found
 
 
 def test_a_request_for_all_devices_needs_those_in_use() -> None:

@@ -47,10 +47,16 @@ def test_a_proof_is_accepted(objects):
     assert "rule" in certificate["proof"]
 
 
-def test_a_node_is_counted_if_all_filters_admit_it():
+ON_SSD = {
+    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]}
+}
+
+
+@pytest.mark.parametrize("spec", [{"nodeSelector": {"disk": "ssd"}}, {"affinity": {"nodeAffinity": ON_SSD}}], ids=["selector", "affinity"])
+def test_a_node_is_counted_if_all_filters_admit_it(spec):
     """Two nodes have the label, and one of them has a taint."""
     tainted = node("n0", "4", disk="ssd") | {"spec": {"taints": [{"key": "dedicated", "effect": "NoSchedule"}]}}
-    pods = [pod(f"g-{number}", "g", cpu="1", nodeSelector={"disk": "ssd"}) for number in range(2)]
+    pods = [pod(f"g-{number}", "g", cpu="1", **spec) for number in range(2)]
     objects = [tainted, node("n1", "1", disk="ssd"), node("n2", "4"), leaf("g", 2), *pods]
     (certificate,) = proved(objects)
 
