@@ -3,6 +3,9 @@
 import datetime as dt
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs import inspection, issue
 from certs.pair import names_of
@@ -56,3 +59,14 @@ def test_what_cannot_be_read_says_which_file():
         inspection.inspect("f", b"nonsense", NOW)
     with pytest.raises(inspection.UnreadableError, match=r"private key of tls.crt"):
         due(key=b"nonsense")
+
+
+@pytest.mark.parametrize(
+    ("constraints", "want"), [(x509.BasicConstraints(ca=True, path_length=0), True), (None, False)], ids=["a CA", "not said"]
+)
+def test_a_certificate_is_that_of_a_ca_only_if_it_says_so(constraints, want):
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, NOW, NOW)
+    builder = builder if constraints is None else builder.add_extension(constraints, critical=True)
+
+    assert want is inspection._is_ca(builder.sign(key, hashes.SHA256()))

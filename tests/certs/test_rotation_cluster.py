@@ -127,6 +127,18 @@ def test_a_replica_counts_after_serving_for_the_settling_time(monkeypatch):
     assert [False, False, False, False, True] == results
 
 
+def test_with_another_leaf_the_settling_time_begins_anew(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(replicas, "probe", lambda *_: "")
+    observed, results = replicas.Replicas(lambda: ("a:1",), 10.0, lambda: now[0]), []
+    first, second = (State(new_secret(), ()) for _ in range(2))
+    for moment, state in ((0, first), (10, first), (11, second), (20, second), (21, second)):
+        now[0] = moment
+        results.append(observed.all_serve(state))
+
+    assert [False, True, False, False, True] == results
+
+
 def test_reading_and_writing(monkeypatch):
     pair = new_secret()
     objects = {

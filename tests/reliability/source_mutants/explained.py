@@ -28,6 +28,9 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_CERTIFICATE}refutation.py module: _MOST_WAYS = ...", "a limit of the length of a proof: near values serve as well"),
     (f"{_CERTIFICATE}refutation.py Refutation._compared: if needed > LARGEST_NEED: ...", "a limit of the length of a proof: near values serve as well"),
     ("validators/rules/slice_devices.py module: Example(...range(...", "an example beyond a limit, by one or by more"),
+    (f"{_PREEMPTION}minimal/trials.py module: _BASE, ...", _SHARE),
+    (f"{_PREEMPTION}minimal/branch_and_bound.py BranchAndBound._evaluate: ...allowance=1)) -> ...", _SHARE),
+    (f"{_CERTIFICATE}refutation.py Refutation._refute: self._length += 1 -> ...", "a limit of the length of a proof: near values serve as well"),
     # Order of work.
     (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.reduce: size = ...", "the first part that is tried: later parts become smaller anyway"),
     (f"{_PREEMPTION}bounds/cost_table.py divide: first, *others = sorted(...", "the order in which places are joined changes only the time"),
@@ -44,7 +47,12 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_PREEMPTION}minimal/subsets.py Subsets._descend: ...position + 1) -> ...position + 0)", "a set with one unit twice is one that was tried before"),
     ("...interchangeable.py _contended: ...users(device.id) > 1 ... -> ...users(device.id) != 1 ...", "a device of an allocation has a user"),
     (f"{_PREEMPTION}minimal/heuristic_plans.py HeuristicSearch.make: if self._key is None or bound ...", "other plans to begin with: all are compared later"),
+    (f"{_CERTIFICATE}refutation.py Refutation._room_claim: if needed > free or ...", "a claim that does not hold is dropped"),
+    (f"{_CERTIFICATE}node_sets.py NodeSets.union: ...if len(numbers) ...", "the union of one set has the number of the set"),
+    ("scheduler_core/plugins/inter_pod_affinity.py InterPodAffinity.related: ...", "more pods are related than need to be"),
     # Values that do not occur.
+    ("scheduler_core/plugins/node_affinity.py own_node: ...(values[0], -1) -> ...(values[0], ~1)", "every negative number is no node"),
+    (f"{_PREEMPTION}bounds/domain_cost.py DomainCost.is_small: ...max(1, len(area.nodes))... -> ...", "a domain has a node"),
     ("validators/rules/parent_exists.py check: if not parent or not context.node.orphan...", "a parent in the tree is known to the lookup too"),
     ("validators/rules/topology_narrows.py _wider: ...len(values) > 1 ... -> ...len(values) != 1...", "each value has a set of at least one"),
     ("scheduler_core/plugins/pod_counts.py PodCounts.rewind: while len(self._kind_of) > mark: -> ...", "there are never fewer than at a mark"),
@@ -55,6 +63,7 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("certs/rotation_steps.py _demand_own_ca: ...fromtimestamp(0, ...", "the result does not depend on this time"),
     ("certs/pem_bundle.py module: _ANY_TIME = ...", "the result does not depend on this time"),
     # Results that are equal.
+    (f"{_PREEMPTION}plans/group_domains.py DomainArea.rest: ...assume_unique=...", "the nodes are unique"),
     ("scheduler_core/plugins/assumed_volumes.py _free_percentage: ...requested > capacity... -> ...requested >= capacity...", "a full one has 0 anyway"),
     (f"{_CERTIFICATE}facts.py Facts.packed: for _ in range(min(count, ...", "sums beyond the capacity are cut off"),
     (f"{_CERTIFICATE}facts.py Facts.packed: ... - 1 -> ... - 2", "a sum with one more pod is never 0"),
