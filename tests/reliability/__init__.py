@@ -26,5 +26,6 @@ schedulers       random clusters beside kube-scheduler
 worlds  random worlds on a control plane whose parts are killed, parted and misled
 world   its parts: faults, population, observer and invariants
 
-mutants          changes of the source that a test must see
+mutants         changes of the source that a test must see
+source_mutants  its parts: places of a file, measured tests, trials and explained survivors
 """

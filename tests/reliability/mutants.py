@@ -45,4 +45,10 @@ def run(seed: int) -> Round:
     )
 
 
-CAMPAIGN = Campaign("mutants", "changed operators, conditions and numbers in the source", "a test fails", 1000, run)
+CAMPAIGN = Campaign(
+    "mutants",
+    "changed operators, conditions and numbers in the source of rules, plugins, preemption, feasibility and certificates",
+    "a test fails, or the change is explained",
+    1000,
+    run,
+)

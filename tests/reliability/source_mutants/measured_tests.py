@@ -48,7 +48,7 @@ OPTIONS = ("-q", "--capture=sys", "-W", "ignore::pytest.PytestAssertRewriteWarni
 FAILED = 70
 """Exit status of a forked process whose work raised an error."""
 MOST = 400
-SECONDS = 8.0
+SECONDS = 20.0
 """Bounds of the tests of a mutant."""
 MEASURED, LONGEST = 10.0, 120.0
 """Seconds of processor time after which no more tests of a file are measured, and seconds in all."""
