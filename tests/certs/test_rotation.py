@@ -235,6 +235,11 @@ def test_the_clock_of_the_api_server_is_used(run):
     assert ["clock"] == [step for step, text in installation.log if "the API server's is 2026-05-01 00:00:00 UTC and is used" in text]
 
 
+def test_a_preview_uses_the_clock_of_the_api_server_too():
+    """This leaf is due some days after the time of that clock, which is in the past."""
+    assert Step.DONE == FakeInstallation(new_secret(NOW - days(240))).rotation().preview()[0]
+
+
 def test_a_ca_of_somebody_else_is_replaced_on_request_only(run, monkeypatch):
     monkeypatch.setattr(issue, "CA_NAME", "corporate")
     foreign = new_secret(NOW - days(300))

@@ -51,6 +51,7 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_CERTIFICATE}node_sets.py NodeSets.union: ...if len(numbers) ...", "the union of one set has the number of the set"),
     ("scheduler_core/plugins/inter_pod_affinity.py InterPodAffinity.related: ...", "more pods are related than need to be"),
     # Values that do not occur.
+    (f"{_PREEMPTION}minimal/minimal_plans.py _Plans._assign_effort: ...", _SHARE),
     ("scheduler_core/plugins/node_affinity.py own_node: ...(values[0], -1) -> ...(values[0], ~1)", "every negative number is no node"),
     (f"{_PREEMPTION}bounds/domain_cost.py DomainCost.is_small: ...max(1, len(area.nodes))... -> ...", "a domain has a node"),
     ("validators/rules/parent_exists.py check: if not parent or not context.node.orphan...", "a parent in the tree is known to the lookup too"),
