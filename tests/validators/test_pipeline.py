@@ -77,6 +77,26 @@ def test_the_name_of_a_claim_of_a_pod_is_that_of_an_object(field: str) -> None:
     assert f"spec.resourceClaims[0].{field}" in [path for _, _, path in reported_errors(manifest("Pod", "p", spec))]
 
 
+@pytest.mark.parametrize(("uid", "want"), [("1", []), ("2", [("error", "spec-immutable", "metadata.uid")])], ids=["unchanged", "changed"])
+def test_a_uid_does_not_change(uid: str, want: list[tuple[str, str, str]]) -> None:
+    """apimachinery, pkg/api/validation, ValidateObjectMetaAccessorUpdate."""
+    old, new = pod_group("a"), pod_group("a")
+    old["metadata"]["uid"], new["metadata"]["uid"] = "1", uid
+
+    assert reported_errors(new, old=json.loads(json.dumps(old))) == want
+
+
+def test_a_template_without_a_mode_hides_no_later_contradiction() -> None:
+    def template(name: str, **mode: Any) -> dict[str, Any]:
+        leaf = {"name": f"{name}-leaf", "schedulingPolicy": {"gang": {"minCount": 2}}}
+        return {"name": name, "schedulingPolicy": {"gang": {"minGroupCount": 1}}, "podGroupTemplates": [leaf], **mode}
+
+    new = manifest("Workload", "w", {"compositePodGroupTemplates": [template("first"), template("second", disruptionMode={"all": {}})]})
+    path = "spec.compositePodGroupTemplates[1].podGroupTemplates[0].disruptionMode"
+
+    assert ("error", "disruption-nesting", path) in reported_errors(new)
+
+
 def test_null_is_absent() -> None:
     assert reported_errors(pod_group("a", priorityClassName=None, schedulingConstraints=None, resourceClaims=None)) == []
 

@@ -10,7 +10,7 @@ import yaml
 
 from tests.cluster.manifest_verdicts import MANIFESTS, recorded
 from tests.validators.whole_objects import OBJECTS
-from validators import document_head, pipeline, rules, whole_documents
+from validators import document_head, pipeline, whole_documents
 from validators.built_in import shapes
 from validators.rules.base import Profile, Settings, Severity
 
@@ -199,16 +199,3 @@ def test_a_field_of_a_later_kubernetes_is_a_warning() -> None:
     text = job("qqq: 1, ")
     assert told(text) == [f"e {UNKNOWN} spec.qqq"]
     assert told(text, Settings(minor=38, linting=True, whole_documents=True)) == [f"w {UNKNOWN} spec.qqq"]
-
-
-def test_the_rule_of_other_projects_has_the_kinds_of_kubeflow() -> None:
-    """Training Operator 1.9, pkg/apis/kubeflow.org/v1, and MPI Operator 0.8."""
-    assert {"JAXJob", "MPIJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob", "JobSet", "RayCluster"} <= rules.ALL[
-        "project-values"
-    ].kinds
-
-
-def test_the_rule_of_known_kinds_has_the_kinds_of_groups_and_of_pods() -> None:
-    kinds = rules.ALL["kind-known"].kinds
-
-    assert {"CompositePodGroup", "PodGroup", "Workload", "Pod", "Job", "CronJob", "Deployment", "JobSet"} <= kinds

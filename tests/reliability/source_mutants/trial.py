@@ -118,7 +118,7 @@ class _Trials:
         self._items = {each.nodeid: each for each in items}
         self._tests = tests
         self._executed = executed
-        self._is_sound: dict[tuple[bool, str], bool] = {}
+        self._is_sound: dict[tuple[bool | str, ...], bool] = {}
         self._running = mmap.mmap(-1, len(_NONE))
         gc.unfreeze()
         self._functions: dict[str, list[types.FunctionType]] = {str(ROOT / each): [] for each in executed}
@@ -139,12 +139,13 @@ class _Trials:
             outcome, failed = self._fork(run, mutant, left)
             if outcome is Outcome.SURVIVED:
                 return outcome, ""
-            failed = failed or left[0]
-            if (is_warm, failed) not in self._is_sound:
-                self._is_sound[is_warm, failed] = self._fork(run, unchanged, [failed])[0] is Outcome.SURVIVED
-            if self._is_sound[is_warm, failed]:
+            # Without a test that failed, all of them were not collected.
+            again = [failed] if failed else left if outcome is Outcome.KILLED else left[:1]
+            if (name := (is_warm, *again)) not in self._is_sound:
+                self._is_sound[name] = self._fork(run, unchanged, again)[0] is Outcome.SURVIVED
+            if self._is_sound[name]:
                 return outcome, failed
-            left.remove(failed)
+            left = [each for each in left if each not in again]
         return Outcome.NO_TEST, ""
 
     def _fork(self, run: Callable[[Mutant, Sequence[str]], int], mutant: Mutant, names: Sequence[str]) -> tuple[Outcome, str]:

@@ -101,6 +101,18 @@ def test_a_rule_of_an_admission_plugin_is_one_about_classes(rule: Rule) -> None:
     assert rule.by_plugin is (rule.id in {"one-global-default", "priority-class-exists", "priority-resolves"})
 
 
+@pytest.mark.parametrize(
+    ("rule", "kinds"),
+    [
+        # Training Operator 1.9, pkg/apis/kubeflow.org/v1, and MPI Operator 0.8, among others.
+        pytest.param("project-values", "JAXJob MPIJob PaddleJob PyTorchJob TFJob XGBoostJob JobSet RayCluster", id="project-values"),
+        pytest.param("kind-known", "CompositePodGroup PodGroup Workload Pod Job CronJob Deployment JobSet", id="kind-known"),
+    ],
+)
+def test_a_rule_about_whole_documents_has_their_kinds(rule: str, kinds: str) -> None:
+    assert set(kinds.split()) <= rules.ALL[rule].kinds
+
+
 @pytest.mark.parametrize("rule", rules.ALL.values(), ids=lambda rule: rule.id)
 def test_a_rule_is_documented(rule: Rule) -> None:
     """Claim, reason and source are sentences; there is a good and a bad example."""
