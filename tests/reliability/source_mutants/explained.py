@@ -50,7 +50,10 @@ TABLE: tuple[tuple[str, str], ...] = (
     (f"{_CERTIFICATE}refutation.py Refutation._room_claim: if needed > free or ...", "a claim that does not hold is dropped"),
     (f"{_CERTIFICATE}node_sets.py NodeSets.union: ...if len(numbers) ...", "the union of one set has the number of the set"),
     ("scheduler_core/plugins/inter_pod_affinity.py InterPodAffinity.related: ...", "more pods are related than need to be"),
+    ("...allocator.py Allocator._try: done = False -> done = True", "an error ends the attempt, after which nothing is given back"),
+    ("...stateful_plugins.py _ActivePlugins.remove_batch: pods = batch.pods[::...", "equal pods are removed in any order"),
     # Values that do not occur.
+    ("...job_scheduling_unused.py check: ...minor >= FIRST... -> ...minor is FIRST...", "no later version is known yet"),
     (f"{_PREEMPTION}minimal/minimal_plans.py _Plans._assign_effort: ...", _SHARE),
     ("scheduler_core/plugins/node_affinity.py own_node: ...(values[0], -1) -> ...(values[0], ~1)", "every negative number is no node"),
     (f"{_PREEMPTION}bounds/domain_cost.py DomainCost.is_small: ...max(1, len(area.nodes))... -> ...", "a domain has a node"),

@@ -11,6 +11,7 @@ from scheduler_core.diagnosis import node_refusals
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
+from scheduler_core.plugins import dynamic_resources
 from scheduler_core.plugins.devices import allocator
 from scheduler_core.wording.kube_scheduler import fit_error
 from tests.scheduler_core.builders import (
@@ -294,6 +295,11 @@ def test_a_node_with_an_earlier_alternative_scores_more():
     ]
     decision = greedy([*objects, wanting("p", "g:t")])
     assert {"pod/p/g": ["r/two=n2/b", "r/two=n2/c"]} == given(decision)
+
+
+def test_the_weight_is_that_of_the_default_profile():
+    """pkg/scheduler/apis/config/v1, default_plugins.go."""
+    assert 2 == dynamic_resources.WEIGHT
 
 
 def test_a_missing_class_excludes_all_nodes():

@@ -26,7 +26,6 @@ from scheduler_core.plugins.base import (
     StaticPlugin,
     StaticScore,
 )
-from scheduler_core.plugins.declared_values import DeclaredValues, PodValue
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_ports import PORTS
@@ -354,10 +353,3 @@ def test_a_field_that_is_not_modelled_has_no_plugin():
     (error,) = decided([node("n"), pod("one", volumes=[{"name": "v", "azureFile": {}}])]).pending["default/one"]
 
     assert [(each.message, each.plugin) for each in error.reasons] == [(UnmodelledField(("spec.volumes[0].azureFile",)), "")]
-
-
-def test_pods_with_equal_requests_are_distinguished_by_all_other_values():
-    values = [PodValue(name, lambda pod, name=name: f"{name} of {pod}", "", of_requests=name == "ports") for name in ("gates", "ports")]
-
-    assert ("gates of p",) == DeclaredValues.collected((), values).distinguishing("p")
-    assert () == DeclaredValues.collected((), ()).distinguishing("p")
