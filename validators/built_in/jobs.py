@@ -10,7 +10,7 @@ from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import pod_spec, selectors
 from validators.built_in.cron import is_time_zone, schedule_error
-from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, not_negative, number, one_of, text
 from validators.field import FieldError
 
 _INDEXED = "Indexed"
@@ -128,7 +128,7 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
 
 
 def _success_rule(rule: Content, at: FieldPath, completions: int) -> Iterator[FieldError]:
-    least, most = number(rule, "succeededCount"), completions
+    count, listed = number(rule, "succeededCount"), completions
     if (indexes := rule.get("succeededIndexes")) is not None:
         try:
             ends = [[int(end) for end in each.split("-")] for each in indexes.split(",")] if indexes else []
@@ -136,12 +136,14 @@ def _success_rule(rule: Content, at: FieldPath, completions: int) -> Iterator[Fi
             ends = [[1, 0]]
         if any(len(each) > 2 or not 0 <= each[0] <= each[-1] < completions for each in ends):
             yield field.invalid(at / "succeededIndexes", indexes, "must be indexes below completions, such as 0,2-4")
-            return
-        most = sum(each[-1] - each[0] + 1 for each in ends)
-    if least < 0:
-        yield field.invalid(at / "succeededCount", least, "must be greater than or equal to 0")
-    elif least > most:
-        yield field.invalid(at / "succeededCount", least, f"must be less than or equal to {most} (the number of indexes)")
+            ends = []
+        listed = sum(each[-1] - each[0] + 1 for each in ends)
+    if count < 0:
+        yield field.invalid(at / "succeededCount", count, "must be greater than or equal to 0")
+    elif count > min(listed, completions):
+        yield field.invalid(
+            at / "succeededCount", count, f"must be less than or equal to {min(listed, completions)} (the number of indexes)"
+        )
 
 
 def _not_indexed(spec: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -178,8 +180,9 @@ def _exit_codes(spec: Content, codes: Content, at: FieldPath) -> Iterator[FieldE
     yield from one_of(codes, "operator", at, _OPERATORS)
     if not values:
         yield field.invalid(at / "values", values, "at least one value is required")
-    if values != sorted(set(values)):
-        yield field.invalid(at / "values", values, "must be ordered, without duplicates")
+    if values != sorted(values):
+        yield field.invalid(at / "values", values, "must be ordered")
+    yield from duplicates((at.join(("values", index)), each) for index, each in enumerate(values))
     if text(codes, "operator") == "In" and 0 in values:
         yield field.invalid(at.join(("values", values.index(0))), 0, "must not be 0 for the In operator")
     pod = section(spec, "template", "spec")
