@@ -98,7 +98,7 @@ TABLE = (
         "the field is dropped, as its feature gate is off, and no gate gives it other values", "pkg/features/kube_features.go, ContainerStopSignals",
     ),
     Explained(
-        "Pod", "create", "spec.resources.claims", "", "NotFound", "there are no claims for all containers: what they have is not judged",
+        "Pod", "create", "spec.resources.claims*", "", "*", "there are no claims for all containers: what they have is not judged",
         f"{_CORE}, validatePodResources",
     ),
     *(
@@ -152,6 +152,18 @@ TABLE = (
     Explained(
         "Pod", "create", "spec.volumes.*ser", "Invalid", "", "1.37 drops the user of a file, as its feature gate is off",
         "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.evictionResponders.*", "Required", "accepts", "the field is dropped, as its feature gate is off",
+        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.volumes.*.resources", "Required", "Invalid", "the server reads an amount of null as 0, Muster as no amount",
+        "Go, encoding/json, Unmarshal", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.initContainers.lifecycle", "Forbidden", "", "stopSignal is dropped, and with it the handlers that have only it",
+        "pkg/api/pod/util.go, dropContainerStopSignals", is_rare=True,
     ),
     Explained(
         "Pod", "create", "spec.*ontainers.resources.*", "accepts", "Invalid", "the server reads an amount of null as 0, Muster as no amount",

@@ -207,6 +207,10 @@ def _source(variable: Content, given: Content, at: FieldPath) -> Iterator[FieldE
 def _file_key(given: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
     name = text(given, "volumeName")
     yield from formatted(name, at / "volumeName", content.label(name) if name else ())
+    if (key := text(given, "key")) and not _is_variable(key):
+        yield field.invalid(at / "key", key, _VARIABLE)
+    if ".." in (path := text(given, "path")).split("/"):
+        yield field.invalid(at / "path", path, "must not contain '..'")
     if name not in known:
         yield field.not_found(at / "volumeName", name)
     elif "emptyDir" not in known[name] and known[name].keys() - {"name"}:

@@ -31,7 +31,8 @@ _LONGEST_MANAGER = 63
 _MOST_RULES, _MOST_EXIT_CODES = 20, 255
 """Rules of a policy, or conditions of a rule, and exit codes of a rule."""
 _MOST_PARALLEL = 100_000
-_MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY = 100_000, 10_000
+_MOST_FAILED = 100_000
+_MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY, _MOST_FAILED_OF_MANY = 100_000, 10_000, 10_000
 
 
 def job(manifest: Content) -> Iterator[FieldError]:
@@ -54,8 +55,7 @@ def job(manifest: Content) -> Iterator[FieldError]:
         if not any(section(spec, "selector").values()):
             return
         yield field.invalid(FieldPath("spec", "selector"), "", "`selector` not auto-generated: remove it, or set manualSelector")
-        return
-    if spec.get("selector") is None:
+    elif spec.get("selector") is None:
         yield field.required(FieldPath("spec", "selector"), "must be given with manualSelector")
     if spec.get("selector") is None or not selectors.matches(section(spec, "selector"), section(spec, "template", "metadata", "labels")):
         yield field.invalid_struct(FieldPath("spec", "template", "metadata", "labels"), "`selector` does not match template `labels`")
@@ -110,9 +110,13 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
         yield field.invalid(at / "parallelism", parallelism, detail)
-    if spec.get("completions") is not None and (failed := number(spec, "maxFailedIndexes", completions)) > completions:
+    is_huge = completions > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None
+    failed, most_failed = number(spec, "maxFailedIndexes"), _MOST_FAILED_OF_MANY if is_huge else _MOST_FAILED
+    if spec.get("completions") is not None and failed > max(completions, 0):
         yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
-    if completions > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None:
+    elif failed > most_failed:
+        yield field.invalid(at / "maxFailedIndexes", failed, f"must be less than or equal to {most_failed}")
+    if is_huge:
         if spec.get("maxFailedIndexes") is None:
             yield field.required(at / "maxFailedIndexes", f"must be specified when completions is above {_MANY_COMPLETIONS}")
         if parallelism > _MOST_PARALLEL_OF_MANY:
@@ -148,7 +152,7 @@ def _success_rule(rule: Content, at: FieldPath, completions: int) -> Iterator[Fi
 
 def _not_indexed(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
-        if spec.get(name) is not None:
+        if spec.get(name) is not None and spec.get("completionMode") in (None, "NonIndexed"):
             yield field.invalid(at / name, spec[name], "requires indexed completion mode")
     if spec.get("successPolicy") is not None:
         yield field.invalid_struct(at / "successPolicy", "requires indexed completion mode")
