@@ -110,17 +110,9 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
         yield field.invalid(at / "parallelism", parallelism, detail)
-    is_huge = completions > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None
-    failed, most_failed = number(spec, "maxFailedIndexes"), _MOST_FAILED_OF_MANY if is_huge else _MOST_FAILED
-    if spec.get("completions") is not None and failed > max(completions, 0):
-        yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
-    elif failed > most_failed:
-        yield field.invalid(at / "maxFailedIndexes", failed, f"must be less than or equal to {most_failed}")
-    if is_huge:
-        if spec.get("maxFailedIndexes") is None:
-            yield field.required(at / "maxFailedIndexes", f"must be specified when completions is above {_MANY_COMPLETIONS}")
-        if parallelism > _MOST_PARALLEL_OF_MANY:
-            yield field.invalid(at / "parallelism", parallelism, f"must be less than or equal to {_MOST_PARALLEL_OF_MANY}")
+    yield from _failed_indexes(spec, at, completions)
+    if _is_huge(spec) and parallelism > _MOST_PARALLEL_OF_MANY:
+        yield field.invalid(at / "parallelism", parallelism, f"must be less than or equal to {_MOST_PARALLEL_OF_MANY}")
     rules = items(section(spec, "successPolicy"), "rules", at / "successPolicy")
     if spec.get("successPolicy") is not None and not rules:
         yield field.required(at.join(("successPolicy", "rules")), "at least one rule must be specified")
@@ -129,6 +121,22 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
         if each.get("succeededCount") is None and each.get("succeededIndexes") is None:
             yield field.required(path, "at least one of succeededCount or succeededIndexes must be specified")
         yield from _success_rule(each, path, completions)
+
+
+def _failed_indexes(spec: Content, at: FieldPath, completions: int) -> Iterator[FieldError]:
+    """Yield the errors of maxFailedIndexes, which a Job of many indexes that limits their failures must have."""
+    is_huge = _is_huge(spec)
+    failed, most = number(spec, "maxFailedIndexes"), _MOST_FAILED_OF_MANY if is_huge else _MOST_FAILED
+    if spec.get("completions") is not None and failed > max(completions, 0):
+        yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
+    elif failed > most:
+        yield field.invalid(at / "maxFailedIndexes", failed, f"must be less than or equal to {most}")
+    if is_huge and spec.get("maxFailedIndexes") is None:
+        yield field.required(at / "maxFailedIndexes", f"must be specified when completions is above {_MANY_COMPLETIONS}")
+
+
+def _is_huge(spec: Content) -> bool:
+    return number(spec, "completions") > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None
 
 
 def _success_rule(rule: Content, at: FieldPath, completions: int) -> Iterator[FieldError]:

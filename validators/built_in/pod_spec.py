@@ -15,17 +15,25 @@ from validators.field import FieldError
 
 _POLICIES = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_LABELS = ("hostname", "subdomain")
-_SUBDOMAINS = ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName")
+_NAMES = {
+    "subdomain": content.label,
+    "serviceAccountName": content.subdomain,
+    "priorityClassName": content.subdomain,
+    "runtimeClassName": content.subdomain,
+}
+_OWN_NAMES = {"hostname": content.label, "nodeName": content.subdomain}
+_OWN = frozenset({*_OWN_NAMES, "schedulingGroup"})
+"""Fields that differ between pods that are otherwise the same."""
 _LONGEST_DEADLINE = 2**31 - 1
 _MAX_CACHED, _LONGEST_CACHED = 1024, 8192
 _valid: set[bytes] = set()
-"""Cache of valid specifications, as JSON."""
+"""Cache of valid specifications without fields of their own, as JSON."""
 
 
 def pod_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the specification of a pod.  Most specifications are valid, and many objects have the same."""
-    text = decode.ENCODER.encode(spec)
+    """Yield the errors of the specification of a pod.  Most specifications are valid, and many pods and templates have the same."""
+    yield from _own_errors(spec, at)
+    text = decode.ENCODER.encode({name: value for name, value in spec.items() if name not in _OWN})
     if text in _valid:
         return
     is_valid = True
@@ -109,12 +117,18 @@ def template(given: Content, at: FieldPath) -> Iterator[FieldError]:
         yield field.forbidden(at.join(("spec", "ephemeralContainers")), "ephemeral containers not allowed in pod template")
 
 
-def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    for name, form in (*((each, content.label) for each in _LABELS), *((each, content.subdomain) for each in _SUBDOMAINS)):
+def _own_errors(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    for name, form in _OWN_NAMES.items():
         if value := text(spec, name):
             yield from formatted(value, at / name, form(value))
     if group := text(section(spec, "schedulingGroup"), "podGroupName"):
         yield from formatted(group, at.join(("schedulingGroup", "podGroupName")), content.subdomain(group, unit="characters"))
+
+
+def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    for name, form in _NAMES.items():
+        if value := text(spec, name):
+            yield from formatted(value, at / name, form(value))
     if not text(spec, "serviceAccountName") and (value := text(spec, "serviceAccount")):
         # The deprecated field is a default of the other one.
         yield from formatted(value, at / "serviceAccountName", content.subdomain(value))
