@@ -269,6 +269,7 @@ def term(**requirement):
         ({}, {"preemptionPolicy": ""}, {("spec.preemptionPolicy", "Required")}),
         ({}, {"resourceClaims": [{"name": "", "resourceClaimName": "c"}]}, {("spec.resourceClaims[0].name", "Required")}),
         ({}, GATED, {("spec.nodeName", "Forbidden")}),
+        ({}, {"hostUsers": False, "hostNetwork": True}, {("spec.hostNetwork", "Forbidden")}),
         ({"securityContext": {"windowsOptions": {"gmsaCredentialSpecName": "-x"}}}, {}, {(GMSA + "gmsaCredentialSpecName", "Invalid")}),
         ({"securityContext": {"windowsOptions": {"gmsaCredentialSpec": ""}}}, {}, {(GMSA + "gmsaCredentialSpec", "Invalid")}),
         ({"securityContext": {"windowsOptions": {"runAsUserName": "A\\b"}}}, {}, set()),
@@ -319,6 +320,24 @@ def test_rules_of_success(rule, expected):
     spec = {"completions": 3, "completionMode": "Indexed", "successPolicy": {"rules": [rule]}, "template": template("Never")}
     found = paths({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec})
     assert {f"spec.successPolicy.rules[0].{each}" for each in expected} == {*found}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"completions": 3, "maxFailedIndexes": 3}, set()),
+        ({"completions": 3, "maxFailedIndexes": 4}, {"maxFailedIndexes"}),
+        ({"maxFailedIndexes": 2}, {"maxFailedIndexes"}),
+        ({"parallelism": 2, "maxFailedIndexes": 100_001}, {"completions", "maxFailedIndexes"}),
+        ({"completions": 100_001}, {"maxFailedIndexes"}),
+        ({"completions": 100_001, "maxFailedIndexes": 10_000}, set()),
+        ({"completions": 100_001, "maxFailedIndexes": 10_001}, {"maxFailedIndexes"}),
+    ],
+)
+def test_failed_indexes_of_a_job(spec, expected):
+    job = {"completionMode": "Indexed", "backoffLimitPerIndex": 1, "template": template("Never"), **spec}
+    found = paths({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": job})
+    assert {f"spec.{each}" for each in expected} == {*found}
 
 
 def test_restart_rules_of_an_init_container_without_a_policy_are_not_judged():

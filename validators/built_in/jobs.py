@@ -103,9 +103,10 @@ def _is_domain_path(value: str) -> bool:
 
 
 def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldError]:
-    completions, parallelism = number(spec, "completions"), number(spec, "parallelism")
+    parallelism = number(spec, "parallelism")
     # Without both, each is 1 by default.
-    if spec.get("completions") is None and (spec.get("parallelism") is not None or not defaults):
+    completions = number(spec, "completions", 1 if defaults and spec.get("parallelism") is None else 0)
+    if spec.get("completions") is None and not completions:
         yield field.required(at / "completions", "when completion mode is Indexed")
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
@@ -127,7 +128,7 @@ def _failed_indexes(spec: Content, at: FieldPath, completions: int) -> Iterator[
     """Yield the errors of maxFailedIndexes, which a Job of many indexes that limits their failures must have."""
     is_huge = _is_huge(spec)
     failed, most = number(spec, "maxFailedIndexes"), _MOST_FAILED_OF_MANY if is_huge else _MOST_FAILED
-    if spec.get("completions") is not None and failed > max(completions, 0):
+    if (completions or spec.get("completions") is not None) and failed > max(completions, 0):
         yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
     elif failed > most:
         yield field.invalid(at / "maxFailedIndexes", failed, f"must be less than or equal to {most}")

@@ -51,7 +51,7 @@ def security(spec: Content, at: FieldPath) -> Iterator[FieldError]:
         yield from _container_context(section(each, "securityContext"), path / "securityContext", own_users=own_users)
         if own_users and each.get("volumeDevices"):
             yield field.forbidden(path / "volumeDevices", "when `hostUsers` is false")
-    for name in ("hostPID", "hostIPC"):
+    for name in ("hostNetwork", "hostPID", "hostIPC"):
         if own_users and spec.get(name) is True:
             yield field.forbidden(at / name, "when `hostUsers` is false")
     yield from windows.host_processes(spec, at)
