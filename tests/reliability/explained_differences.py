@@ -150,7 +150,7 @@ TABLE = (
         "evictionResponders beside it, which forbids it, is dropped, as its feature gate is off", "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
     ),
     Explained(
-        "Pod", "create", "spec.volumes.*ser", "Invalid", "", "1.37 drops the user of a file, as its feature gate is off",
+        "Pod", "create", "spec.volumes.*ser", "Invalid", "*", "1.37 drops the user of a file, as its feature gate is off",
         "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
     ),
     Explained(

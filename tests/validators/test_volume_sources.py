@@ -50,7 +50,7 @@ MANAGED = {"diskName": "d", "diskURI": "/subscriptions/s/resourcegroups/g/provid
         ({"csi": {"driver": "a" * 63}}, set()),
         ({"csi": {"driver": LONG}}, {("driver", "TooLong")}),
         ({"scaleIO": {"gateway": "g", "system": "s", "secretRef": {"name": "n"}, "volumeName": ""}}, {("volumeName", "Required")}),
-        ({"rbd": {"monitors": ["m"], "image": ""}}, {("image", "Required")}),
+        ({"rbd": {"monitors": [], "image": ""}}, {("monitors", "Required"), ("image", "Required")}),
         ({"downwardAPI": {"items": [{"path": "p", "fieldRef": {"fieldPath": "spec['a']"}}]}}, {("items[0].fieldRef.fieldPath", "Invalid")}),
         ({"downwardAPI": {"items": [{"path": "p", "fieldRef": {"fieldPath": "metadata.labels['a']"}}]}}, set()),
         ({"configMap": {"name": "c", "items": [{"key": "k", "path": "p", "user": -1}], "defaultUser": 2**31}}, {("items[0].user", "Invalid"), ("defaultUser", "Invalid")}),

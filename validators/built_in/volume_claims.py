@@ -23,7 +23,8 @@ def claim_template(given: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from names.labels(section(metadata, "labels"), path / "labels")
     yield from names.annotation_keys(section(metadata, "annotations"), path / "annotations")
     for name in sorted(metadata.keys() - {"labels", "annotations", "creationTimestamp"}):
-        yield field.forbidden(path / name, "cannot be set")
+        if metadata[name]:
+            yield field.forbidden(path / name, "cannot be set")
 
 
 def claim_spec(given: Content, at: FieldPath) -> Iterator[FieldError]:

@@ -11,7 +11,7 @@ from kubeapi import content
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in import downward, selectors
+from validators.built_in import downward, names, selectors
 from validators.built_in.shared_checks import Content, below, duplicates, items, needed, number, one_of, text
 from validators.field import FieldError
 
@@ -115,6 +115,11 @@ def _pod_certificate(source: Content, at: FieldPath) -> Iterator[FieldError]:
     if source.get("podCertificate") is None:
         return
     yield from _signer(text(certificate, "signerName"), at / "signerName")
+    annotations = section(certificate, "userAnnotations")
+    yield from names.annotation_keys(annotations, at / "userAnnotations")
+    for key in annotations:
+        if "/" not in key:
+            yield field.invalid(at / "userAnnotations", key, "must be a domain-prefixed key, such as example.com/name")
     yield from one_of(certificate, "keyType", at, _KEY_TYPES, has_default=False)
     host = text(certificate, "signerName").partition("/")[0]
     longest = _DAY if f".{host}".endswith(".kubernetes.io") else _LONGEST_DAYS * _DAY
