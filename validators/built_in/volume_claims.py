@@ -23,7 +23,7 @@ def claim_template(given: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from names.labels(section(metadata, "labels"), path / "labels")
     yield from names.annotation_keys(section(metadata, "annotations"), path / "annotations")
     for name in sorted(metadata.keys() - {"labels", "annotations", "creationTimestamp"}):
-        if metadata[name]:
+        if metadata[name] or isinstance(metadata[name], list):
             yield field.forbidden(path / name, "cannot be set")
 
 
