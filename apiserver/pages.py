@@ -20,9 +20,9 @@ class PageMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A part of a list, or all of it; each item is JSON text."""
+    """A part of a list, or all of it; each item is JSON text.  Every list has items, if only null: an object without them is no list."""
 
-    items: tuple[msgspec.Raw, ...] | None = None
+    items: tuple[msgspec.Raw, ...] | None
     metadata: PageMetadata = PageMetadata()
 
 

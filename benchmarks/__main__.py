@@ -15,6 +15,7 @@ BENCHMARKS = (
     "bench_server",
     "bench_memory",
     "bench_placement",
+    "bench_growth",
     "bench_load",
     "bench_fit",
     "bench_devices",

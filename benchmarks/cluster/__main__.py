@@ -1,4 +1,4 @@
-"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|decisions|latency|intake|memory|joining|building …]``."""
+"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|decisions|latency|intake|memory|creating|joining|building …]``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import signal
 import sys
 import time
 
-from benchmarks.cluster import building, decisions, intake, joining, latency, memory, objects, rates
+from benchmarks.cluster import building, creating, decisions, intake, joining, latency, memory, objects, rates
 from benchmarks.cluster.rates import Case, Testbed
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import MissingError
 
-TABLES = ("rates", "decisions", "latency", "intake", "memory", "joining", "building")
+TABLES = ("rates", "decisions", "latency", "intake", "memory", "creating", "joining", "building")
 
 
 def main() -> None:
@@ -51,6 +51,8 @@ def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool
         intake.table(testbed, 4_000 if quick else 40_000)
     if "memory" in names:
         memory.table(testbed, nodes, 1_000 if quick else 50_000)
+    if "creating" in names:
+        creating.table(testbed, 3 if quick else 21)
     if "joining" in names:
         joining.table(testbed, 20 if quick else 2_000, 3 if quick else 21)
     if "building" in names:

@@ -14,7 +14,7 @@ from kubeapi.field_path import FieldPath, Key
 from kubeapi.pods import POD_GROUP_LABEL, group_in
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators import object_lookup, pipeline
-from validators.built_in import names, security, shapes, volumes, whole_objects
+from validators.built_in import names, security, shapes, volume_claims, whole_objects
 from validators.field import ErrorType, FieldError
 from validators.gates import ALL_ON, WITH_JOB, Gates
 from validators.rules import job_template_name, pod_group_label
@@ -78,7 +78,7 @@ def errors_of_claim(claim: Content) -> list[FieldError]:
     """Return the errors of a PersistentVolumeClaim."""
     spec = claim.get("spec")
     found = [*names.metadata(section(claim, "metadata"), FieldPath("metadata"))]
-    return [*found, *volumes.claim_spec(spec if isinstance(spec, dict) else {}, FieldPath("spec"))]
+    return [*found, *volume_claims.claim_spec(spec if isinstance(spec, dict) else {}, FieldPath("spec"))]
 
 
 def unknown_fields(manifest: Content) -> list[FieldError]:

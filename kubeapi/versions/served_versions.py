@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from kubeapi.base_structs import Record
 from kubeapi.versions.api_versions import SCHEDULING, TABLE, ApiVersion, ServedKind
 from kubeapi.versions.conversion import HUB, Form
@@ -72,6 +74,7 @@ def hub_of(kind: str) -> ApiVersion:
     return _HUBS[kind]
 
 
+@functools.cache
 def groups_of(kind: str) -> tuple[str, ...]:
     """Return the API groups that have *kind*, the group of its hub first."""
     return tuple(dict.fromkeys((_HUBS[kind].group, *(row.group for row in TABLE if (row.name, kind) in _KINDS))))

@@ -246,7 +246,9 @@ class Preemptions:
         return self._of_pods[1].select_victims(pod, resolvable, interactions, self._effects.victims)
 
     def units(self, entity: Entity) -> Units:
-        """Return the preemption units of all pods that run at present, for the root *entity*."""
+        """Return the preemption units of all pods that run at present, for the root *entity*; none if none can have a lower priority."""
+        if entity.priority <= self._lowest_priority:
+            return self._no_units
         at = len(self._effects.placed), self._kept_claims(entity)
         if self._known_units is None or self._known_units[0] != at:
             self._known_units = at, Units.from_snapshot(self._holders.reshaped(self._effects.apply(self._snapshot), at[1]))
@@ -258,6 +260,10 @@ class Preemptions:
             return frozenset()
         named = self._used_claims | named_claims(pod for leaf in entity.leaves() for pod in leaf.waiting)
         return frozenset(key for key in named if key in devices.allocated)
+
+    @functools.cached_property
+    def _no_units(self) -> Units:
+        return Units((), (), {}, self._snapshot.behavior)
 
     @functools.cached_property
     def _lowest_priority(self) -> int:

@@ -33,11 +33,11 @@ def assume_pods(state: PlacementState, request: PlacementRequest, nodes: Nodes) 
         start += run.count
         if len(run_nodes := run_nodes[run_nodes >= 0]):
             loads.append(PodLoad(run.shape, run_nodes))
+    cause = state.ledger.fresh()
     if loads:
-        state.ledger.assume(tuple(loads), state.ledger.fresh())
-    for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True):
-        if node >= 0:
-            state.stateful.assume(pod, node)
+        state.ledger.assume(tuple(loads), cause)
+    pods = zip(request.entity.waiting, nodes.tolist(), strict=True)
+    state.stateful.assume_all([(pod, node) for pod, node in pods if node >= 0], cause)
 
 
 def remove_pods(state: PlacementState, pods: Iterable[PodRecord]) -> None:

@@ -123,6 +123,9 @@ class StatefulPlugins:
         The versions of counts depend only on their versions before and *cause*, and rewinding restores them.
         """
         if self._active is None:
+            if not self._defaults.possible and not any(map(self._is_used_by, {pod.shape: pod for pod, _ in pods}.values())):
+                self._journal += ((pod, node, 1) for pod, node in pods)
+                return
             for pod, node in pods:
                 self.assume(pod, node)
             return

@@ -129,6 +129,19 @@ def test_of_a_list_that_breaks_off_nothing_is_reported():
     assert {"limit": str(PAGE)} == run.requests[2]
 
 
+@pytest.mark.parametrize("content", [{}, {"metadata": {"resourceVersion": "7"}}, {"kind": "Status", "metadata": {}}])
+def test_an_object_without_items_is_no_list_and_nothing_is_reported_of_it(content):
+    run = follow((200, {}, content), listed("b"), watched(BOOKMARK))
+
+    assert [("LIST", "b")] == run.events
+
+
+def test_a_list_may_be_null():
+    run = follow((200, {}, {"items": None, "metadata": {"resourceVersion": "7"}}), watched(BOOKMARK))
+
+    assert [("LIST",)] == run.events
+
+
 @pytest.mark.parametrize(
     "answers", [pytest.param((failed(404),), id="in a list"), pytest.param((listed("old"), failed(404)), id="in a watch")]
 )

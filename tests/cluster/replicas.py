@@ -23,7 +23,7 @@ import yaml
 
 from tests.cluster.api import Api, ApiError
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, mirroring, pod_group
+from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, composite_group, eventually, mirroring
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
 from tests.cluster.service import Service
@@ -223,7 +223,7 @@ def managed(
 
 
 class Reviews:
-    """Threads that create groups as dry runs until the end of the block: the API server calls both webhooks for each."""
+    """Threads that create groups as dry runs until the end of the block: the API server calls both webhooks for those that are accepted."""
 
     def __init__(self, kubeconfig: Path, namespace: str, threads: int = 4) -> None:
         self.errors: list[str] = []
@@ -242,7 +242,7 @@ class Reviews:
 
     def _run(self, number: int) -> None:
         api = Api(self._kubeconfig)
-        good, bad = pod_group("probe", self._namespace), unfit_group("probe", self._namespace)
+        good, bad = composite_group("probe", self._namespace), unfit_group("probe", self._namespace)
         while not self._ended.wait(PAUSE_SECONDS):
             try:
                 api.create(good, dryRun="All")

@@ -11,7 +11,7 @@ import yaml
 
 from certs import pem_bundle
 from tests.cluster.api import Api, ApiError
-from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, installed, muster, pod_group
+from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, composite_group, eventually, installed, muster
 from tests.cluster.take_effect import await_rights
 from tests.cluster.unfit import is_refused, unfit_group
 
@@ -76,7 +76,7 @@ def reviewed(api, namespace):
     """Return a function that lets the API server call both webhooks: it accepts one group, and refuses another."""
 
     def review():
-        api.create(pod_group("probe", namespace), dryRun="All")
+        api.create(composite_group("probe", namespace), dryRun="All")
         try:
             api.create(unfit_group("probe", namespace), dryRun="All")
         except ApiError as error:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import clean, new_namespace
+from tests.cluster.custom_resources import CustomApi
 from tests.cluster.installed import (
     ACCOUNT,
     CONFIGURATIONS,
@@ -149,15 +150,19 @@ def test_a_dry_run_is_judged_and_leaves_nothing(plane, api, namespace, webhooks)
     assert (1, unfit().refusal) == (refused.returncode, refused.stderr.strip())
     assert (0, "podgroup.scheduling.k8s.io/y created (server dry run)") == (accepted.returncode, accepted.stdout.strip())
     assert [] == [*api.objects("PodGroup", namespace), *api.objects("CompositePodGroup", namespace)]
-    assert {True} == {each["dryRun"] for each in webhooks.logged(namespace=namespace, least=4)}
+    assert {True} == {each["dryRun"] for each in webhooks.logged(namespace=namespace, least=2)}
 
 
-def test_an_object_goes_through_mutating_and_then_validating(api, namespace, webhooks):
+def test_a_group_goes_through_mutating_unless_the_api_server_has_completed_it_and_then_validating(plane, api, namespace, webhooks):
+    api.create(composite_group("x", namespace))
     api.create(pod_group("y", namespace))
 
-    assert [("/mutate", "CREATE"), ("/validate", "CREATE")] == [
-        (each["path"], each["operation"]) for each in webhooks.logged(namespace=namespace, name="y", least=2)
-    ]
+    # No finalizer protects a CompositePodGroup before 1.38, and nobody resolves the priority of custom resources.
+    sent = {"x": plane.programs.minor() < 38, "y": False}
+    for name, is_mutated in sent.items():
+        paths = ["/mutate", "/validate"] if is_mutated or isinstance(api, CustomApi) else ["/validate"]
+        reviews = webhooks.logged(namespace=namespace, name=name, least=len(paths))
+        assert [(each, "CREATE") for each in paths] == [(each["path"], each["operation"]) for each in reviews]
 
 
 def test_every_way_of_writing_is_judged(plane, api, namespace):

@@ -623,3 +623,11 @@ def test_the_verdict_does_not_depend_on_what_makes_the_group(seed):
 
     want = fit([mine], nodes)[0]
     assert dict.fromkeys(forms, want) == {name: fit(each, nodes)[0] for name, each in forms.items()}
+
+
+def test_two_jobs_of_one_name_which_the_api_server_refuses_are_not_divided():
+    asked = job_set((2, 8, {REQUIRED: "block", SLICE: "rack", SIZE: "4"}), (2, 8, {REQUIRED: "block", SLICE: "rack", SIZE: "4"}))
+    asked["spec"]["replicatedJobs"][1]["name"] = "part0"
+
+    status, answer = fit([asked], cluster((9, 9), (9, 9)))
+    assert (2, "nothing-to-judge") == (status, answer["verdict"])

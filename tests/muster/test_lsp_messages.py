@@ -37,6 +37,7 @@ MALFORMED: dict[str, tuple[object, tuple[object, int] | None]] = {
     "params of another form": (call("a", params={"a": 1}), ("a", PARAMS)),
     "params that are a number": (call(8, params=5), (8, PARAMS)),
     "no params": (call(9), (9, PARAMS)),
+    "a URI with half of an address": (call(11, params={**HOVER, "textDocument": {"uri": "file://[none.yaml"}}), (11, PARAMS)),
     "a second initialize": ({**INITIALIZE, "id": 10}, (10, REQUEST)),
     "an unknown notification": ({"jsonrpc": "2.0", "method": "$/none"}, None),
     "a notification with other params": ({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {}}, None),

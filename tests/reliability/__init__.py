@@ -15,6 +15,7 @@ live          why and snapshot on an API server that lies
 editors       mutated documents and messages for lsp
 watch         watch streams that lie
 expressions   mutated CEL expressions and label selectors
+guided        coverage-guided texts for the parsers of YAML and CEL
 
 load          many writers, half of the capacity, and a flood
 

@@ -71,12 +71,12 @@ class Question(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An answer: (path, reason) of each error; whether the object could be read; whether further errors may exist."""
+    """An answer: (path, reason) of each error; whether the object could be read; what was said; errors of the shape, beside which others may exist."""
 
     errors: frozenset[tuple[str, str]] = frozenset()
     readable: bool = True
-    partial: bool = False
     message: str = ""
+    of_schema: frozenset[tuple[str, str]] = frozenset()
 
 
 class Signature(NamedTuple):
@@ -227,10 +227,10 @@ def muster_verdict(question: Question, minor: int) -> Verdict:
     """Return the answer of Muster with profile ``upstream``, as to an API server that refuses unknown fields."""
     new, old = question.new, question.old
     errors: set[tuple[str, str]] = set()
-    partial = False
+    of_schema: frozenset[tuple[str, str]] = frozenset()
     if new["kind"] in _PODS and old is None:
         found = whole_objects.errors(copy.deepcopy(new))
-        partial = any(each.origin for each in found)
+        of_schema = frozenset((str(each.path), str(each.type)) for each in found if each.origin)
         errors |= {(str(each.path), str(each.type)) for each in found}
     elif new["kind"] in _PODS:
         found = whole_objects.errors(copy.deepcopy(new))
@@ -251,7 +251,7 @@ def muster_verdict(question: Question, minor: int) -> Verdict:
     if any(each.error.type is ErrorType.TYPE_INVALID and each.error.value is None for each in violations):
         return Verdict(readable=False, message="Invalid value: null")
     errors |= {(str(each.error.path), str(each.error.type)) for each in violations if each.severity is Severity.ERROR}
-    return Verdict(frozenset(errors), partial=partial)
+    return Verdict(frozenset(errors), of_schema=of_schema)
 
 
 def differences(question: Question, muster: Verdict, server: Verdict) -> Iterator[Signature]:
@@ -260,13 +260,17 @@ def differences(question: Question, muster: Verdict, server: Verdict) -> Iterato
     request = f"update {question.subresource}".strip() if question.old is not None else "create"
     if muster.readable and server.readable:
         theirs = _judged(question, server.errors)
-        ours = frozenset(each if each in theirs else (explained_differences.server_path(each[0]), each[1]) for each in muster.errors)
-        for path in sorted({_signed(path) for path, _ in ours ^ theirs}):
-            sides = [_reasons(path, each) or ("" if each else "accepts") for each in (ours, theirs)]
-            if muster.partial and theirs and (sides[0] == "" or sides[1] != ""):
+        # A mistake in the shape is told first and alone, and the server may not look at the field at all.
+        told = muster.errors - muster.of_schema if theirs else muster.errors
+        ours = frozenset(each if each in theirs else (explained_differences.server_path(each[0]), each[1]) for each in told)
+        for path in sorted({path for path, _ in ours ^ theirs}):
+            sides = [_reasons(path, each) for each in (ours, theirs)]
+            if muster.of_schema and theirs and not sides[0]:
                 continue
-            template = kind != "Pod" and path.startswith("template:")
-            yield Signature("Pod" if template else kind, request, path.removeprefix("template:"), *sides)
+            signed = _signed(path)
+            template = kind != "Pod" and signed.startswith("template:")
+            accepting = [side or ("" if errors else "accepts") for side, errors in zip(sides, (muster.errors, theirs), strict=True)]
+            yield Signature("Pod" if template else kind, request, signed.removeprefix("template:"), *accepting)
     elif muster.readable != server.readable:
         sides = [_reasons(None, each.errors) or "accepts" if each.readable else "unreadable" for each in (muster, server)]
         yield Signature(kind, request, _told(muster.message if not muster.readable else server.message), *sides)
@@ -296,7 +300,7 @@ def _signed(path: str) -> str:
 
 def _reasons(path: str | None, errors: Iterable[tuple[str, str]]) -> str:
     """Return the reasons of the errors at a path, or of all."""
-    return " ".join(sorted({reason.removeprefix("FieldValue") for at, reason in errors if path is None or _signed(at) == path}))
+    return " ".join(sorted({reason.removeprefix("FieldValue") for at, reason in errors if path is None or at == path}))
 
 
 CAMPAIGN = Campaign(

@@ -41,6 +41,7 @@ def _moved(written: str, server: str, function: str) -> Moved:
 PATHS = (
     _moved(r"template\.metadata\.(labels|annotations)$", r"template.\1", "ValidatePodTemplateSpec"),
     _moved(r"(resources\.claims\[\d+\])\.name$", r"\1", "validateResourceClaimNames"),
+    _moved(r"(httpHeaders)\[\d+\]\.name$", r"\1", "validateHTTPGetAction"),
     _moved(r"(resizePolicy)\[\d+\]\.(resourceName|restartPolicy)$", r"\1", "validateResizePolicy"),
     _moved(r"(volumes\[\d+\])\.downwardAPI$", r"\1.downwarAPI", "validateVolumeSource"),
     _moved(r"(\.downwardAPI)\.items\[\d+\]", r"\1", "validateDownwardAPIVolumeSource"),
@@ -51,12 +52,14 @@ PATHS = (
     _moved(r"(csi)\.nodePublishSecretRef(\.name)$", r"\1\2", "validateCSIVolumeSource"),
     _moved(r"(\.spec\.resources)\.requests\.storage$", r"\1[storage]", "ValidatePersistentVolumeClaimSpec"),
     _moved(r"(envFrom)\[\d+\]$", r"\1", "ValidateEnvFrom"),
-    _moved(r"(volumeMounts)\[\d+\]\.(recursiveReadOnly|mountPropagation)$", r"\1.\2", "ValidateVolumeMounts"),
+    _moved(r"(volumeMounts)\[\d+\]\.(recursiveReadOnly|mountPropagation|subPath|subPathExpr)$", r"\1.\2", "ValidateVolumeMounts"),
     _moved(r"(Execution\S*)\.namespaces(\[\d+\])?$", r"\1.namespace", "validatePodAffinityTerm"),
     _moved(r"(volumeClaimTemplate\.metadata)\.uid$", r"\1.uID", "ValidatePersistentVolumeClaimTemplate"),
-    _moved(r"spec\.hostPID$", "spec.HostPID", "validateHostUsers"),
+    _moved(r"spec\.host(PID|IPC)$", r"spec.Host\1", "validateHostUsers"),
+    _moved(r"(iscsi)\.initiatorName$", r"\1.initiatorname", "validateISCSIVolumeSource"),
+    _moved(r"(gcePersistentDisk)(\.\w+)$", r"persistentDisk\2", "validateVolumeSource"),
+    _moved(r"(accessModes)\[\d+\]$", r"\1", "ValidatePersistentVolumeClaimSpec"),
 )
-_SCHEMA = "the schema that the server publishes requires it: a file without it is a mistake, though the server takes the field for empty"
 TABLE = (
     Explained(
         "*", "*", "the API server does not answer in its own time", "*", "unreadable", "a timeout is no verdict",
@@ -79,11 +82,11 @@ TABLE = (
         "the plugin ServiceAccount, which sets the account, is off here", f"{_CORE}, validateProjectionSources", is_rare=True,
     ),
     Explained(
-        "Pod", "create", "spec.*ontainers.resources.requests", "*", "Invalid", "a request that is absent is the limit, whose error is told twice",
+        "Pod", "create", "spec.containers.resources.requests", "", "Invalid", "a request that is absent is the limit, whose error is told twice",
         "pkg/apis/core/v1/defaults.go, SetDefaults_Pod",
     ),
     Explained(
-        "Job", "create", "metadata.labels", "*", "Invalid", "a Job without labels has those of its template, whose error is told twice",
+        "Job", "create", "metadata.labels", "", "Invalid", "a Job without labels has those of its template, whose error is told twice",
         "pkg/apis/batch/v1/defaults.go, SetDefaults_Job",
     ),
     Explained(
@@ -95,7 +98,7 @@ TABLE = (
         "the field is dropped, as its feature gate is off, and no gate gives it other values", "pkg/features/kube_features.go, ContainerStopSignals",
     ),
     Explained(
-        "Pod", "create", "spec.resources.claims*", "*", "*", "there are no claims for all containers: what they have is not judged",
+        "Pod", "create", "spec.resources.claims*", "", "*", "there are no claims for all containers: what they have is not judged",
         f"{_CORE}, validatePodResources",
     ),
     *(
@@ -113,15 +116,11 @@ TABLE = (
         "Pod", "create", "spec.*topologyKey", "Required", "Invalid Required", "an empty key is told twice", f"{_CORE}, validatePodAffinityTerm",
     ),
     Explained(
-        "Pod", "create", "spec.*ontainers.volume*.name", "*", "*NotFound*", "a volume with an error counts as absent",
+        "Pod", "create", "spec.*ontainers.volume*.name", "*", "NotFound*", "a volume with an error counts as absent",
         f"{_CORE}, ValidateVolumes",
     ),
     Explained(
-        "Pod", "create", "spec.volumes.*", "Required", "", "of a volume with two sources the second is not looked at",
-        f"{_CORE}, validateVolumeSource",
-    ),
-    Explained(
-        "Pod", "create", "spec.ephemeralContainers*", "*", "*", "a pod is not created with such containers: what they have is not judged",
+        "Pod", "create", "spec.ephemeralContainers*", "", "*", "a pod is not created with such containers: what they have is not judged",
         f"{_CORE}, ValidatePodCreate",
     ),
     *(
@@ -132,11 +131,47 @@ TABLE = (
         )
         for name, sides in (("value", ("Invalid", "")), ("operator", ("", "NotSupported")), ("operator", ("Invalid", "Invalid NotSupported")))
     ),
-    Explained("*", "create", "*", "Required", "Invalid", _SCHEMA, f"{_CORE}, ValidatePodSpec"),
-    Explained("*", "create", "*ownerReferences.*", "Required", "*", _SCHEMA, f"{_CORE}, ValidatePodTemplateSpec", is_rare=True),
+    *(
+        Explained(
+            "Pod", "create", f"spec.*ontainers.{path}", "Required", "Invalid",
+            "an empty name or port is judged as a name or a number; Muster says that it is missing", f"{_CORE}, {function}",
+        )
+        for path, function in (
+            ("*KeyRef.name", "validateSecretKeySelector"), ("*Probe.*.port", "ValidatePortNumOrName"), ("lifecycle.*.port", "ValidatePortNumOrName"),
+        )
+    ),
     Explained(
-        "Pod", "create", "spec.evictionResponders.name", "Required", "*", "the field is dropped, as its feature gate is off",
-        "pkg/api/pod/util.go, dropDisabledFields",
+        "*", "create", "*ownerReferences.*", "Required", "accepts",
+        "the schema that the server publishes requires it: a file without it is a mistake, though the server takes the field for empty",
+        f"{_CORE}, ValidatePodTemplateSpec", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.schedulingGroup", "Forbidden", "",
+        "evictionResponders beside it, which forbids it, is dropped, as its feature gate is off", "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.volumes.*ser", "Invalid", "*", "1.37 drops the user of a file, as its feature gate is off",
+        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.evictionResponders.*", "Required", "accepts", "the field is dropped, as its feature gate is off",
+        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.volumes.*.resources", "Required", "Invalid", "the server reads an amount of null as 0, Muster as no amount",
+        "Go, encoding/json, Unmarshal", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.initContainers.lifecycle", "Forbidden", "", "stopSignal is dropped, and with it the handlers that have only it",
+        "pkg/api/pod/util.go, dropContainerStopSignals", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.*ontainers.resources.*", "accepts", "Invalid", "the server reads an amount of null as 0, Muster as no amount",
+        "Go, encoding/json, Unmarshal", is_rare=True,
+    ),
+    Explained(
+        "*", "*", "unknown field*", "*", "unreadable", "an unknown field whose value is null is absent for Muster",
+        "staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json/json.go, Decode", is_rare=True,
     ),
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Iterator
@@ -54,8 +55,16 @@ Example = Expression | Any
 
 
 @functools.cache
-def _recorded() -> tuple[Expression, ...]:
+def recorded() -> tuple[Expression, ...]:
+    """Return the expressions of recorded answers."""
     return tuple(Expression(each["expression"], each["device"]) for each in CASES if len(each["expression"]) <= MOST_CHARACTERS)
+
+
+def check_parsed(text: str) -> None:
+    """Compile an expression of a device: only the documented errors may be raised."""
+    creation_error(text)
+    with contextlib.suppress(SelectorError):
+        compile_selector(text)
 
 
 def examples(seed: int, count: int) -> Iterator[Example]:
@@ -68,7 +77,7 @@ def examples(seed: int, count: int) -> Iterator[Example]:
 def _expression(mutator: Mutator) -> Expression:
     """Join parts of two expressions, put in pieces of the language, or change characters."""
     chance = mutator.random
-    given, other = chance.choice(_recorded()), chance.choice(_recorded())
+    given, other = chance.choice(recorded()), chance.choice(recorded())
     text = given.text
     for _ in range(chance.randint(1, 3)):
         first, last = sorted(chance.randint(0, len(text)) for _ in range(2))

@@ -75,7 +75,11 @@ class Memory:
 
 
 def resident() -> int:
-    """Return the resident memory of this process in bytes, without what can be given back."""
+    """Return the resident memory of this process in bytes, without what can be given back.
+
+    ``muster simulate`` freezes what it has read, as its process ends after it.
+    """
+    gc.unfreeze()
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.manifest_verdicts import MANIFESTS, recorded
 from tests.validators.mutants import mutants
-from tests.validators.whole_objects import OBJECTS, template
+from tests.validators.whole_objects import OBJECTS, pod_errors, template
 from validators.built_in import shapes, whole_objects
 from validators.built_in.cron import schedule_error
 
@@ -129,31 +129,7 @@ def test_schedules(schedule, valid):
     assert valid == (not schedule_error(schedule))
 
 
-def pod_errors(container=None, **spec):
-    container = {"name": "c", "image": "i", **(container or {})}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container], **spec}}
-    return {(str(each.path), str(each.type).removeprefix("FieldValue")) for each in whole_objects.errors(pod)}
-
-
 CONTAINER = "spec.containers[0]."
-FC, QUOBYTE = "spec.volumes[0].fc.", "spec.volumes[0].quobyte."
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ({"fc": {"targetWWNs": ["a"], "lun": 255}}, set()),
-        ({"fc": {"wwids": ["a"]}}, set()),
-        ({"fc": {}}, {(FC + "targetWWNs", "Required")}),
-        ({"fc": {"targetWWNs": ["a"], "wwids": ["b"]}}, {(FC + "targetWWNs", "Invalid"), (FC + "lun", "Required")}),
-        ({"fc": {"targetWWNs": ["a"], "lun": 256}}, {(FC + "lun", "Invalid")}),
-        ({"quobyte": {"registry": "a:1,[::1]:2", "volume": "v"}}, set()),
-        ({"quobyte": {"registry": "a:1,b", "volume": "v"}}, {(QUOBYTE + "registry", "Invalid")}),
-        ({"quobyte": {"registry": "a", "volume": "v", "tenant": "t" * 65}}, {(QUOBYTE + "tenant", "Required")}),
-    ],
-)
-def test_volumes_of_storage_networks(source, expected):
-    assert pod_errors(volumes=[{"name": "v", **source}]) == expected
 
 
 @pytest.mark.parametrize(
@@ -271,3 +247,99 @@ def test_policies_of_a_job_have_at_most_twenty_rules(count):
     expected = {f"spec.{each}" for each in ("successPolicy.rules", "podFailurePolicy.rules", *conditions)} if count > 20 else set()
     found = whole_objects.errors(job)
     assert {(str(each.path), str(each.type)) for each in found} == {(each, "FieldValueTooMany") for each in expected}
+
+
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+GATED = {"schedulingGates": [{"name": "g"}], "nodeName": "n"}
+FIELDS = f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchFields[0]"
+GMSA = "spec.containers[0].securityContext.windowsOptions."
+HOST_PROCESS = {"securityContext": {"windowsOptions": {"hostProcess": True}}}
+
+
+def term(**requirement):
+    return {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {"matchFields": [requirement]}}]}}
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "expected"),
+    [
+        ({}, {"affinity": term(key="metadata.name", operator="In", values=["A"])}, {(FIELDS + ".values[0]", "Invalid")}),
+        ({}, {"affinity": term(key="a", operator="In", values=["A"])}, {(FIELDS + ".key", "Invalid")}),
+        ({}, {"tolerations": [{"key": "a", "value": "b_"}]}, {("spec.tolerations[0].operator", "Invalid")}),
+        ({}, {"preemptionPolicy": ""}, {("spec.preemptionPolicy", "Required")}),
+        ({}, {"resourceClaims": [{"name": "", "resourceClaimName": "c"}]}, {("spec.resourceClaims[0].name", "Required")}),
+        ({}, GATED, {("spec.nodeName", "Forbidden")}),
+        ({}, {"hostUsers": False, "hostNetwork": True}, {("spec.hostNetwork", "Forbidden")}),
+        ({"securityContext": {"windowsOptions": {"gmsaCredentialSpecName": "-x"}}}, {}, {(GMSA + "gmsaCredentialSpecName", "Invalid")}),
+        ({"securityContext": {"windowsOptions": {"gmsaCredentialSpec": ""}}}, {}, {(GMSA + "gmsaCredentialSpec", "Invalid")}),
+        ({"securityContext": {"windowsOptions": {"runAsUserName": "A\\b"}}}, {}, set()),
+        *(
+            ({"securityContext": {"windowsOptions": {"runAsUserName": user}}}, {}, {(GMSA + "runAsUserName", "Invalid")})
+            for user in ("", "a\n", "a\\b\\c", "a\\", ".\\a", "a:b\\c", "a=b", ". .", "a" * 105, "d" * 256 + "\\a")
+        ),
+        (HOST_PROCESS, {"hostNetwork": True}, set()),
+        (HOST_PROCESS, {}, {("spec.hostNetwork", "Invalid")}),
+        (HOST_PROCESS, {"hostNetwork": True, "initContainers": [{"name": "i", "image": "i"}]}, {("spec", "Invalid")}),
+        (
+            HOST_PROCESS,
+            {"hostNetwork": True, "securityContext": {"windowsOptions": {"hostProcess": False}}},
+            {(GMSA + "hostProcess", "Invalid")},
+        ),
+        ({}, {"initContainers": [{"name": "c", "image": "i"}]}, {("spec.initContainers[0].name", "Duplicate")}),
+        (
+            {"resources": {"claims": [{"name": "a", "request": "r"}, {"name": "a"}]}},
+            {"resourceClaims": [{"name": "a", "resourceClaimName": "c"}]},
+            {(CONTAINER + "resources.claims[1]", "Duplicate")},
+        ),
+    ],
+)
+def test_rare_fields_of_pods(container, spec, expected):
+    assert expected == pod_errors(container, **spec)
+
+
+def test_a_template_may_have_gates_and_a_node():
+    assert [] == paths(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": "x"},
+            "spec": {"template": template("Never") | {"spec": {**template("Never")["spec"], **GATED}}},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"succeededIndexes": "0-1", "succeededCount": 2}, set()),
+        ({"succeededIndexes": "0-1", "succeededCount": 3}, {"succeededCount"}),
+        ({"succeededIndexes": "x", "succeededCount": 1}, {"succeededIndexes", "succeededCount"}),
+    ],
+)
+def test_rules_of_success(rule, expected):
+    spec = {"completions": 3, "completionMode": "Indexed", "successPolicy": {"rules": [rule]}, "template": template("Never")}
+    found = paths({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec})
+    assert {f"spec.successPolicy.rules[0].{each}" for each in expected} == {*found}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"completions": 3, "maxFailedIndexes": 3}, set()),
+        ({"completions": 3, "maxFailedIndexes": 4}, {"maxFailedIndexes"}),
+        ({"maxFailedIndexes": 2}, {"maxFailedIndexes"}),
+        ({"parallelism": 2, "maxFailedIndexes": 100_001}, {"completions", "maxFailedIndexes"}),
+        ({"completions": 100_001}, {"maxFailedIndexes"}),
+        ({"completions": 100_001, "maxFailedIndexes": 10_000}, set()),
+        ({"completions": 100_001, "maxFailedIndexes": 10_001}, {"maxFailedIndexes"}),
+    ],
+)
+def test_failed_indexes_of_a_job(spec, expected):
+    job = {"completionMode": "Indexed", "backoffLimitPerIndex": 1, "template": template("Never"), **spec}
+    found = paths({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": job})
+    assert {f"spec.{each}" for each in expected} == {*found}
+
+
+def test_restart_rules_of_an_init_container_without_a_policy_are_not_judged():
+    first = {"name": "i", "image": "i", "restartPolicyRules": [{"action": "x", "exitCodes": {"operator": "In"}}]}
+    assert {("spec.initContainers[0].restartPolicy", "Required")} == pod_errors(initContainers=[first])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from validators.built_in import whole_objects
+
 Json = dict[str, Any]
 
 _COMMAND = {"exec": {"command": ["true"]}}
@@ -244,3 +246,10 @@ OBJECTS: tuple[Json, ...] = (
     _whole("ReplicaSet", "apps/v1", replicas=2, selector=_SELECTOR, template=template("Always")),
     _whole("ReplicationController", "v1", replicas=2, selector={"app": "x"}, template=template("Always")),
 )
+
+
+def pod_errors(container=None, **spec):
+    """Return (path, reason) of each error of a pod with one container."""
+    container = {"name": "c", "image": "i", **(container or {})}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container], **spec}}
+    return {(str(each.path), str(each.type).removeprefix("FieldValue")) for each in whole_objects.errors(pod)}

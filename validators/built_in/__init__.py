@@ -2,7 +2,7 @@
 
 It reads objects as JSON whose shape is valid, with and without the defaults of the API server.  The errors are those of the API
 server (Kubernetes 1.37.1, ``pkg/apis/core/validation``, ``apps/validation``, ``batch/validation``), for mistakes that decide
-whether it creates an object.  The options of network disks (iSCSI, Fibre Channel, Ceph and others) and of Windows are not validated.
+whether it creates an object.
 
 Imports: other modules of ``validators``.
 
@@ -10,9 +10,13 @@ shared_checks        parts of JSON objects, and errors that all modules use
 names                names, labels and annotations
 selectors            label selectors and node selectors
 placement            affinity, tolerations, topology spread, scheduling gates
-volumes              volumes, and what containers mount
 resources            requests and limits
 downward             references to fields of a pod in variables and files
+volume_claims        PersistentVolumeClaims
+volume_files         files of ConfigMaps, Secrets, tokens and certificates in volumes
+volume_sources       sources of volumes
+volumes              volumes, and what containers mount
+windows              options of Windows
 security             security contexts, user namespaces, operating system
 probes               probes and handlers
 containers           containers: names, images, ports, environment, mounts, probes

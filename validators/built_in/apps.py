@@ -8,7 +8,7 @@ from kubeapi import content
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in import pod_spec, selectors, volumes
+from validators.built_in import pod_spec, selectors, volume_claims
 from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, text
 from validators.field import FieldError
 
@@ -108,7 +108,7 @@ def _stateful_set(spec: Content) -> Iterator[FieldError]:
         yield from needed(metadata, path / "metadata", "name", detail="it is the name of a volume too")
         if name := text(metadata, "name"):
             yield from formatted(name, path.join(("metadata", "name")), content.label(name))
-        yield from volumes.claim_spec(section(each, "spec"), path / "spec")
+        yield from volume_claims.claim_spec(section(each, "spec"), path / "spec")
 
 
 def _strategy(spec: Content, name: str, kind: str) -> Iterator[FieldError]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubeapi import content
 from kubeapi.decode import section
@@ -52,18 +52,32 @@ def containers(spec: Content, at: FieldPath) -> Iterator[FieldError]:
         yield from _environment(each, path, files)
     grace, never = number(spec, "terminationGracePeriodSeconds", _GRACE), text(spec, "restartPolicy") == "Never"
     for path, each in regular:
+        yield from _restart_rules(each, path)
         yield from probes.probes(each, path, grace)
-        yield from resize_policies(each, path, restarts=not never)
+        yield from resize_policies(each, path, never=never)
     for path, each in first:
+        # Without a policy, the API server does not look at the rules of an init container.
+        yield from _restart_rules(each, path, judged=each.get("restartPolicy") is not None)
         stays = text(each, "restartPolicy") == "Always"
-        yield from resize_policies(each, path, restarts=stays and not never)
+        yield from resize_policies(each, path, never=never, ends=not stays)
         if stays:
             yield from probes.probes(each, path, grace)
         else:
             yield from probes.without_probes(each, path)
         yield from duplicates(_host_ports([(path, each)]))
-    yield from duplicates((path / "name", each.get("name")) for path, each in (*regular, *first))
+    yield from _duplicate_names(regular, first)
     yield from duplicates(_host_ports(regular))
+
+
+def _duplicate_names(regular: Sequence[tuple[FieldPath, Content]], first: Sequence[tuple[FieldPath, Content]]) -> Iterator[FieldError]:
+    """Yield an error for each name that occurs again; an empty one also counts, if a regular container has it."""
+    before: set[str] = set()
+    for listed in (regular, first):
+        for path, each in listed:
+            if (name := text(each, "name")) in before:
+                yield field.duplicate(path / "name", name)
+            elif name or listed is regular:
+                before.add(name)
 
 
 def _container(each: Content, at: FieldPath, known: Mapping[str, Content], *, host_network: bool) -> Iterator[FieldError]:
@@ -78,14 +92,16 @@ def _container(each: Content, at: FieldPath, known: Mapping[str, Content], *, ho
     yield from _ports(each, at, host_network=host_network)
     yield from volumes.mounts(each, at, known)
     yield from resources.resources(section(each, "resources"), at / "resources")
-    yield from _restart_rules(each, at)
 
 
-def _restart_rules(container: Content, at: FieldPath) -> Iterator[FieldError]:
+def _restart_rules(container: Content, at: FieldPath, *, judged: bool = True) -> Iterator[FieldError]:
+    """Yield the errors of the restart rules of a container; of each rule only if they are *judged*."""
     rules = items(container, "restartPolicyRules", at)
     if rules and container.get("restartPolicy") is None:
         yield field.required(at / "restartPolicy", "must specify restartPolicy when restart rules are used")
-    for path, each in rules:
+    if len(rules) > _MOST_RULES and judged:
+        yield field.too_many(at / "restartPolicyRules", len(rules), _MOST_RULES)
+    for path, each in rules if judged else ():
         if each.get("action") not in _ACTIONS:
             yield field.not_supported(path / "action", text(each, "action"), _ACTIONS)
         if each.get("exitCodes") is None:
@@ -94,20 +110,23 @@ def _restart_rules(container: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.not_supported(path / "exitCodes" / "operator", operator, ("In", "NotIn"))
 
 
-def resize_policies(container: Content, at: FieldPath, *, restarts: bool) -> Iterator[FieldError]:
-    """Yield the errors of the resize policies of a container; *restarts*: whether a container can be restarted for a resize."""
+def resize_policies(container: Content, at: FieldPath, *, never: bool, ends: bool = False) -> Iterator[FieldError]:
+    """Yield the errors of the resize policies of a container whose pod *never* restarts it, or which *ends* before others start."""
     listed = items(container, "resizePolicy", at)
     for path, each in listed:
         yield from needed(each, path, "resourceName", "restartPolicy")
         yield from one_of(each, "resourceName", path, ("cpu", "memory"))
         yield from one_of(each, "restartPolicy", path, ("NotRequired", "RestartContainer"))
-        if (policy := text(each, "restartPolicy")) != "NotRequired" and not restarts:
-            detail = "must be 'NotRequired' for init containers that end, and when pod `restartPolicy` is 'Never'"
-            yield field.invalid(path / "restartPolicy", policy, detail)
+        policy = text(each, "restartPolicy")
+        if never and policy != "NotRequired":
+            yield field.invalid(path / "restartPolicy", policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
+        elif ends and policy == "RestartContainer":
+            yield field.invalid(path / "restartPolicy", policy, "must not be set to 'RestartContainer' for non-sidecar initContainers")
     yield from duplicates((path, each.get("resourceName")) for path, each in listed)
 
 
 _ACTIONS = ("Restart", "RestartAllContainers")
+_MOST_RULES = 20
 
 
 def _ports(container: Content, at: FieldPath, *, host_network: bool) -> Iterator[FieldError]:
@@ -188,6 +207,10 @@ def _source(variable: Content, given: Content, at: FieldPath) -> Iterator[FieldE
 def _file_key(given: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
     name = text(given, "volumeName")
     yield from formatted(name, at / "volumeName", content.label(name) if name else ())
+    if (key := text(given, "key")) and not _is_variable(key):
+        yield field.invalid(at / "key", key, _VARIABLE)
+    if ".." in (path := text(given, "path")).split("/"):
+        yield field.invalid(at / "path", path, "must not contain '..'")
     if name not in known:
         yield field.not_found(at / "volumeName", name)
     elif "emptyDir" not in known[name] and known[name].keys() - {"name"}:

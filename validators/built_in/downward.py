@@ -12,7 +12,8 @@ from validators.built_in import resources
 from validators.built_in.shared_checks import Content, formatted, text
 from validators.field import FieldError
 
-_is_entry = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]").fullmatch
+_is_entry = re.compile(r"([^\[]+?)\['(.*)'\]", re.DOTALL).fullmatch
+"""SplitMaybeSubscriptedPath of pkg/fieldpath."""
 _AMOUNTS = tuple(f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory"))
 _FIELDS = (
     *(f"metadata.{name}" for name in ("annotations", "labels", "name", "namespace", "uid")),
@@ -30,8 +31,11 @@ def field_reference(given: Content, at: FieldPath, supported: Collection[str]) -
     if (version := text(given, "apiVersion")) not in {"", "v1"}:
         yield field.invalid(at / "fieldPath", path, f"error converting fieldPath: unsupported pod version: {version}")
     elif found := _is_entry(path):
-        key = found[2].lower() if found[1] == "annotations" else found[2]
-        yield from formatted(found[2], at, content.label_key(key))
+        key = found[2].lower() if found[1] == "metadata.annotations" else found[2]
+        if found[1] in {"metadata.annotations", "metadata.labels"}:
+            yield from formatted(found[2], at, content.label_key(key))
+        else:
+            yield field.invalid(at / "fieldPath", path, f"error converting fieldPath: field label does not support subscript: {path}")
     elif not path:
         yield field.required(at / "fieldPath")
     elif path not in _FIELDS:
@@ -46,6 +50,8 @@ def resource_reference(given: Content, at: FieldPath, *, of_volume: bool = False
     kind, _, name = resource.partition(".")
     if of_volume and not text(given, "containerName"):
         yield field.required(at / "containerName")
+    elif not resource:
+        yield field.required(at / "resource")
     elif resource not in _AMOUNTS and not (kind in {"limits", "requests"} and name.startswith(resources.HUGE)):
         yield field.not_supported(at / "resource", resource, _AMOUNTS)
     if resource not in _AMOUNTS and not name.startswith(resources.HUGE):

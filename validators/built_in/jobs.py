@@ -10,7 +10,7 @@ from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import pod_spec, selectors
 from validators.built_in.cron import is_time_zone, schedule_error
-from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, not_negative, number, one_of, text
 from validators.field import FieldError
 
 _INDEXED = "Indexed"
@@ -31,7 +31,8 @@ _LONGEST_MANAGER = 63
 _MOST_RULES, _MOST_EXIT_CODES = 20, 255
 """Rules of a policy, or conditions of a rule, and exit codes of a rule."""
 _MOST_PARALLEL = 100_000
-_MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY = 100_000, 10_000
+_MOST_FAILED = 100_000
+_MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY, _MOST_FAILED_OF_MANY = 100_000, 10_000, 10_000
 
 
 def job(manifest: Content) -> Iterator[FieldError]:
@@ -54,8 +55,7 @@ def job(manifest: Content) -> Iterator[FieldError]:
         if not any(section(spec, "selector").values()):
             return
         yield field.invalid(FieldPath("spec", "selector"), "", "`selector` not auto-generated: remove it, or set manualSelector")
-        return
-    if spec.get("selector") is None:
+    elif spec.get("selector") is None:
         yield field.required(FieldPath("spec", "selector"), "must be given with manualSelector")
     if spec.get("selector") is None or not selectors.matches(section(spec, "selector"), section(spec, "template", "metadata", "labels")):
         yield field.invalid_struct(FieldPath("spec", "template", "metadata", "labels"), "`selector` does not match template `labels`")
@@ -103,20 +103,17 @@ def _is_domain_path(value: str) -> bool:
 
 
 def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldError]:
-    completions, parallelism = number(spec, "completions"), number(spec, "parallelism")
+    parallelism = number(spec, "parallelism")
     # Without both, each is 1 by default.
-    if spec.get("completions") is None and (spec.get("parallelism") is not None or not defaults):
+    completions = number(spec, "completions", 1 if defaults and spec.get("parallelism") is None else 0)
+    if spec.get("completions") is None and not completions:
         yield field.required(at / "completions", "when completion mode is Indexed")
     if parallelism > _MOST_PARALLEL:
         detail = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is Indexed"
         yield field.invalid(at / "parallelism", parallelism, detail)
-    if spec.get("completions") is not None and (failed := number(spec, "maxFailedIndexes", completions)) > completions:
-        yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
-    if completions > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None:
-        if spec.get("maxFailedIndexes") is None:
-            yield field.required(at / "maxFailedIndexes", f"must be specified when completions is above {_MANY_COMPLETIONS}")
-        if parallelism > _MOST_PARALLEL_OF_MANY:
-            yield field.invalid(at / "parallelism", parallelism, f"must be less than or equal to {_MOST_PARALLEL_OF_MANY}")
+    yield from _failed_indexes(spec, at, completions)
+    if _is_huge(spec) and parallelism > _MOST_PARALLEL_OF_MANY:
+        yield field.invalid(at / "parallelism", parallelism, f"must be less than or equal to {_MOST_PARALLEL_OF_MANY}")
     rules = items(section(spec, "successPolicy"), "rules", at / "successPolicy")
     if spec.get("successPolicy") is not None and not rules:
         yield field.required(at.join(("successPolicy", "rules")), "at least one rule must be specified")
@@ -127,8 +124,24 @@ def _indexed(spec: Content, at: FieldPath, *, defaults: bool) -> Iterator[FieldE
         yield from _success_rule(each, path, completions)
 
 
+def _failed_indexes(spec: Content, at: FieldPath, completions: int) -> Iterator[FieldError]:
+    """Yield the errors of maxFailedIndexes, which a Job of many indexes that limits their failures must have."""
+    is_huge = _is_huge(spec)
+    failed, most = number(spec, "maxFailedIndexes"), _MOST_FAILED_OF_MANY if is_huge else _MOST_FAILED
+    if (completions or spec.get("completions") is not None) and failed > max(completions, 0):
+        yield field.invalid(at / "maxFailedIndexes", failed, "must be less than or equal to completions")
+    elif failed > most:
+        yield field.invalid(at / "maxFailedIndexes", failed, f"must be less than or equal to {most}")
+    if is_huge and spec.get("maxFailedIndexes") is None:
+        yield field.required(at / "maxFailedIndexes", f"must be specified when completions is above {_MANY_COMPLETIONS}")
+
+
+def _is_huge(spec: Content) -> bool:
+    return number(spec, "completions") > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None
+
+
 def _success_rule(rule: Content, at: FieldPath, completions: int) -> Iterator[FieldError]:
-    least, most = number(rule, "succeededCount"), completions
+    count, listed = number(rule, "succeededCount"), completions
     if (indexes := rule.get("succeededIndexes")) is not None:
         try:
             ends = [[int(end) for end in each.split("-")] for each in indexes.split(",")] if indexes else []
@@ -136,17 +149,19 @@ def _success_rule(rule: Content, at: FieldPath, completions: int) -> Iterator[Fi
             ends = [[1, 0]]
         if any(len(each) > 2 or not 0 <= each[0] <= each[-1] < completions for each in ends):
             yield field.invalid(at / "succeededIndexes", indexes, "must be indexes below completions, such as 0,2-4")
-            return
-        most = sum(each[-1] - each[0] + 1 for each in ends)
-    if least < 0:
-        yield field.invalid(at / "succeededCount", least, "must be greater than or equal to 0")
-    elif least > most:
-        yield field.invalid(at / "succeededCount", least, f"must be less than or equal to {most} (the number of indexes)")
+            ends = []
+        listed = sum(each[-1] - each[0] + 1 for each in ends)
+    if count < 0:
+        yield field.invalid(at / "succeededCount", count, "must be greater than or equal to 0")
+    elif count > min(listed, completions):
+        yield field.invalid(
+            at / "succeededCount", count, f"must be less than or equal to {min(listed, completions)} (the number of indexes)"
+        )
 
 
 def _not_indexed(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
-        if spec.get(name) is not None:
+        if spec.get(name) is not None and spec.get("completionMode") in (None, "NonIndexed"):
             yield field.invalid(at / name, spec[name], "requires indexed completion mode")
     if spec.get("successPolicy") is not None:
         yield field.invalid_struct(at / "successPolicy", "requires indexed completion mode")
@@ -178,8 +193,9 @@ def _exit_codes(spec: Content, codes: Content, at: FieldPath) -> Iterator[FieldE
     yield from one_of(codes, "operator", at, _OPERATORS)
     if not values:
         yield field.invalid(at / "values", values, "at least one value is required")
-    if values != sorted(set(values)):
-        yield field.invalid(at / "values", values, "must be ordered, without duplicates")
+    if values != sorted(values):
+        yield field.invalid(at / "values", values, "must be ordered")
+    yield from duplicates((at.join(("values", index)), each) for index, each in enumerate(values))
     if text(codes, "operator") == "In" and 0 in values:
         yield field.invalid(at.join(("values", values.index(0))), 0, "must not be 0 for the In operator")
     pod = section(spec, "template", "spec")

@@ -9,7 +9,7 @@ from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import selectors
-from validators.built_in.shared_checks import Content, duplicates, formatted, integer, items, needed, number, one_of, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, integer, items, number, one_of, text
 from validators.field import FieldError
 
 _REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
@@ -87,7 +87,7 @@ def tolerations(spec: Content, at: FieldPath) -> Iterator[FieldError]:
 def _comparison(operator: str, value: str, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of the operator of a toleration and of its value."""
     if operator == "Equal":
-        yield from formatted(value, at / "value", content.label_value(value))
+        yield from formatted(value, at / "operator", content.label_value(value))
     elif operator == "Exists":
         if value:
             yield field.invalid(at / "operator", "Exists", "value must be empty when `operator` is 'Exists'")
@@ -115,7 +115,8 @@ def spread(spec: Content, at: FieldPath) -> Iterator[FieldError]:
         yield from selectors.label_selector(section(each, "labelSelector"), path / "labelSelector")
         yield from _match_label_keys(each, path)
     pairs = ((path, f"{{{each.get('topologyKey')}, {each.get('whenUnsatisfiable')}}}") for path, each in constraints)
-    yield from duplicates((path.join(("{topologyKey, whenUnsatisfiable}",)), pair) for path, pair in pairs)
+    # Of two that are equal, the API server names the first.
+    yield from duplicates((path.join(("{topologyKey, whenUnsatisfiable}",)), pair) for path, pair in reversed([*pairs]))
 
 
 def _minimum_of_domains(constraint: Content, at: FieldPath, when: str) -> Iterator[FieldError]:
@@ -130,9 +131,5 @@ def gates(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of the scheduling gates of a pod."""
     listed = items(spec, "schedulingGates", at)
     for path, each in listed:
-        yield from needed(each, path, "name")
-        if name := text(each, "name"):
-            yield from formatted(name, path / "name", content.label_key(name))
+        yield from formatted(text(each, "name"), path / "name", content.label_key(text(each, "name")))
     yield from duplicates((path / "name", each.get("name")) for path, each in listed)
-    if listed and spec.get("nodeName"):
-        yield field.forbidden(at / "nodeName", "cannot be set until all schedulingGates have been cleared")

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kubeapi import content, decode
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.built_in import containers, names, placement, resources, security, volumes
-from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, one_of, text, texts
+from validators.built_in.shared_checks import Content, formatted, items, needed, one_of, text, texts
 from validators.field import FieldError
 
 _POLICIES = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_LABELS = ("hostname", "subdomain")
-_SUBDOMAINS = ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName")
+_NAMES = {
+    "subdomain": content.label,
+    "serviceAccountName": content.subdomain,
+    "priorityClassName": content.subdomain,
+    "runtimeClassName": content.subdomain,
+}
+_OWN_NAMES = {"hostname": content.label, "nodeName": content.subdomain}
+_OWN = frozenset({*_OWN_NAMES, "schedulingGroup"})
+"""Fields that differ between pods that are otherwise the same."""
 _LONGEST_DEADLINE = 2**31 - 1
 _MAX_CACHED, _LONGEST_CACHED = 1024, 8192
 _valid: set[bytes] = set()
-"""Cache of valid specifications, as JSON."""
+"""Cache of valid specifications without fields of their own, as JSON."""
 
 
 def pod_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the specification of a pod.  Most specifications are valid, and many objects have the same."""
-    text = decode.ENCODER.encode(spec)
+    """Yield the errors of the specification of a pod.  Most specifications are valid, and many pods and templates have the same."""
+    yield from _own_errors(spec, at)
+    text = decode.ENCODER.encode({name: value for name, value in spec.items() if name not in _OWN})
     if text in _valid:
         return
     is_valid = True
@@ -46,7 +54,9 @@ def _errors(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from resources.resources({"limits": section(spec, "overhead")}, at / "overhead")
     yield from one_of(spec, "restartPolicy", at, _POLICIES)
     yield from one_of(spec, "dnsPolicy", at, _DNS)
-    yield from one_of(spec, "preemptionPolicy", at, ("Never", "PreemptLowerPriority"), has_default=False)
+    if spec.get("preemptionPolicy") == "":
+        yield field.required(at / "preemptionPolicy", "must be Never or PreemptLowerPriority, or absent")
+    yield from one_of(spec, "preemptionPolicy", at, ("Never", "PreemptLowerPriority"))
     yield from names.labels(section(spec, "nodeSelector"), at / "nodeSelector")
     yield from placement.affinity(section(spec, "affinity"), at / "affinity")
     yield from placement.tolerations(spec, at)
@@ -75,16 +85,25 @@ def only_pod(metadata: Content, spec: Content, at: FieldPath) -> Iterator[FieldE
     if spec.get("hostNetwork") is True:
         # Ports of the host that are absent are those of the containers.
         yield from containers.host_port_conflicts(spec, at)
-    listed = items(spec, "volumes", at)
-    created = {f"{text(metadata, 'name')}-{text(each, 'name')}" for _, each in listed if each.get("ephemeral") is not None}
-    for path, each in listed:
-        if (name := text(section(each, "persistentVolumeClaim"), "claimName")) in created:
-            detail = "must not reference a PVC that gets created for an ephemeral volume"
-            yield field.invalid(path.join(("persistentVolumeClaim", "claimName")), name, detail)
+    if spec.get("schedulingGates") and spec.get("nodeName"):
+        yield field.forbidden(at / "nodeName", "cannot be set until all schedulingGates have been cleared")
+    yield from _created_claims(text(metadata, "name"), items(spec, "volumes", at))
     if "kubernetes.io/config.mirror" in section(metadata, "annotations") and not spec.get("nodeName"):
         key = Key("kubernetes.io/config.mirror")
         yield field.invalid(FieldPath("metadata", "annotations") / key, "", "must set spec.nodeName if mirror pod annotation is set")
     yield from security.pod_annotations(section(metadata, "annotations"), spec, FieldPath("metadata", "annotations"))
+
+
+def _created_claims(pod: str, listed: list[tuple[FieldPath, Content]]) -> Iterator[FieldError]:
+    """Yield the errors of the claims that are created for a pod: their names, and volumes that refer to them."""
+    names_of = {text(each, "name"): path / "name" for path, each in listed if each.get("ephemeral") is not None and text(each, "name")}
+    for name, path in names_of.items() if pod else ():
+        yield from (field.invalid(path, name, f"{pod}-{name}: {message}") for message in content.subdomain(f"{pod}-{name}"))
+    created = {f"{pod}-{name}" for name in names_of}
+    for path, each in listed:
+        if (name := text(section(each, "persistentVolumeClaim"), "claimName")) in created:
+            detail = "must not reference a PVC that gets created for an ephemeral volume"
+            yield field.invalid(path.join(("persistentVolumeClaim", "claimName")), name, detail)
 
 
 def template(given: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -98,12 +117,18 @@ def template(given: Content, at: FieldPath) -> Iterator[FieldError]:
         yield field.forbidden(at.join(("spec", "ephemeralContainers")), "ephemeral containers not allowed in pod template")
 
 
-def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    for name, form in (*((each, content.label) for each in _LABELS), *((each, content.subdomain) for each in _SUBDOMAINS)):
+def _own_errors(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    for name, form in _OWN_NAMES.items():
         if value := text(spec, name):
             yield from formatted(value, at / name, form(value))
     if group := text(section(spec, "schedulingGroup"), "podGroupName"):
         yield from formatted(group, at.join(("schedulingGroup", "podGroupName")), content.subdomain(group, unit="characters"))
+
+
+def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    for name, form in _NAMES.items():
+        if value := text(spec, name):
+            yield from formatted(value, at / name, form(value))
     if not text(spec, "serviceAccountName") and (value := text(spec, "serviceAccount")):
         # The deprecated field is a default of the other one.
         yield from formatted(value, at / "serviceAccountName", content.subdomain(value))
@@ -163,22 +188,41 @@ def _address(value: str, at: FieldPath) -> Iterator[FieldError]:
 
 def _claims(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of the claims to devices of a pod, and of those that its containers name."""
-    known = {each.get("name") for _, each in items(spec, "resourceClaims", at)}
+    listed = items(spec, "resourceClaims", at)
+    known = {text(each, "name") for _, each in listed}
     for kind in ("containers", "initContainers"):
         for path, container in items(spec, kind, at):
-            used = items(section(container, "resources"), "claims", path / "resources")
-            for claim, each in used:
-                if each.get("name") not in known:
-                    yield field.not_found(claim / "name", each.get("name"), "spec.resourceClaims of the pod has no claim of this name")
-                if request := text(each, "request"):
-                    yield from formatted(request, claim / "request", content.label(request))
-            yield from duplicates((claim, (text(each, "name"), text(each, "request"))) for claim, each in used)
-    listed = items(spec, "resourceClaims", at)
-    yield from duplicates((path / "name", each.get("name")) for path, each in listed)
+            yield from _used_claims(items(section(container, "resources"), "claims", path / "resources"), known)
+    before: set[str] = set()
     for path, each in listed:
         sources = [name for name in ("resourceClaimName", "resourceClaimTemplateName") if each.get(name) is not None]
-        yield from formatted(text(each, "name"), path / "name", content.label(text(each, "name")))
+        if not (name := text(each, "name")):
+            yield field.required(path / "name")
+        elif name in before:
+            yield field.duplicate(path / "name", name)
+        else:
+            yield from formatted(name, path / "name", content.label(name))
+            before.add(name)
         for name in sources:
             yield from formatted(text(each, name), path / name, content.subdomain(text(each, name)))
         if len(sources) != 1:
             yield field.invalid(path, text(each, "name"), "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+
+
+def _used_claims(used: list[tuple[FieldPath, Content]], known: Collection[str]) -> Iterator[FieldError]:
+    """Yield the errors of the claims that a container names: a claim as a whole, or single requests of it."""
+    before: set[tuple[str, str]] = set()
+    in_part: set[str] = set()
+    for path, each in used:
+        name, request = text(each, "name"), text(each, "request")
+        if not name:
+            yield field.required(path / "name")
+            continue
+        if (name, "") in before or (name, request) in before or (not request and name in in_part):
+            yield field.duplicate(path, f"{name}/{request}" if request else name)
+        if request and (name, "") not in before:
+            yield from formatted(request, path / "request", content.label(request))
+        before.add((name, request))
+        in_part.add(name)
+        if name not in known:
+            yield field.not_found(path / "name", name, "spec.resourceClaims of the pod has no claim of this name")

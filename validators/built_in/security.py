@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
+from validators.built_in import windows
 from validators.built_in.shared_checks import Content, below, duplicates, integer, items, one_of, text
 from validators.field import FieldError
 
@@ -50,9 +51,10 @@ def security(spec: Content, at: FieldPath) -> Iterator[FieldError]:
         yield from _container_context(section(each, "securityContext"), path / "securityContext", own_users=own_users)
         if own_users and each.get("volumeDevices"):
             yield field.forbidden(path / "volumeDevices", "when `hostUsers` is false")
-    for name in ("hostPID", "hostIPC"):
+    for name in ("hostNetwork", "hostPID", "hostIPC"):
         if own_users and spec.get(name) is True:
             yield field.forbidden(at / name, "when `hostUsers` is false")
+    yield from windows.host_processes(spec, at)
     if spec.get("os") is not None:
         yield from _operating_system(spec, at)
 
@@ -122,6 +124,7 @@ def _common(context: Content, at: FieldPath) -> Iterator[FieldError]:
     for name, kind in (("seccompProfile", "seccomp"), ("appArmorProfile", "AppArmor")):
         if context.get(name) is not None:
             yield from _profile(section(context, name), at / name, kind)
+    yield from windows.options(context, at)
 
 
 def _identity(value: object, at: FieldPath) -> Iterator[FieldError]:

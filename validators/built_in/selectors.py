@@ -77,6 +77,7 @@ def node_selector_term(given: Content, at: FieldPath, *, required: bool) -> Iter
             yield field.required(path / "values", "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
         if text(each, "key") != "metadata.name":
             yield field.invalid(path / "key", text(each, "key"), "not a valid field selector key")
+            continue
         for index, value in enumerate(values):
             yield from formatted(value, path.join(("values", index)), content.subdomain(value))
 

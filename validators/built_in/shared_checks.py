@@ -50,9 +50,9 @@ def not_negative(content: Content, at: FieldPath, *names: str) -> Iterator[Field
 
 
 def needed(content: Content, at: FieldPath, *names: str, detail: str = "") -> Iterator[FieldError]:
-    """Yield an error for each of the fields *names* that is absent or an empty string."""
+    """Yield an error for each of the fields *names* that is absent, an empty string or an empty list."""
     for name in names:
-        if content.get(name) in (None, ""):
+        if content.get(name) in (None, "", []):
             yield field.required(at / name, detail)
 
 

@@ -6,9 +6,9 @@ Other messages are handled by the library, which has no answer for these.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls import exceptions
@@ -72,6 +72,11 @@ class CheckedProtocol(LanguageServerProtocol):
             decoded = super().structure_message(dict(message))
         except JsonRpcException:
             raise exceptions.JsonRpcInvalidParams(f"params of {method} are not those of the protocol") from None
+        for uri in _uris(message.get("params")):
+            try:
+                urlsplit(uri)
+            except ValueError as error:
+                raise exceptions.JsonRpcInvalidParams(f"uri is none: {error}") from None
         # The library keeps documents by their unquoted URI.
         if method == types.TEXT_DOCUMENT_DID_CHANGE and unquote(decoded.params.text_document.uri) not in self.workspace.text_documents:
             raise exceptions.JsonRpcInvalidParams("the document is not open")
@@ -85,3 +90,15 @@ class CheckedProtocol(LanguageServerProtocol):
             raise exceptions.JsonRpcServerNotInitialized("initialize must be the first request")
         if is_initialized and method == types.INITIALIZE:
             raise exceptions.JsonRpcInvalidRequest("initialize was sent before")
+
+
+def _uris(params: Any) -> Iterator[str]:
+    """Yield the URIs of documents and folders in the params of a message."""
+    left = [params]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            yield from (value[name] for name in ("rootUri", "uri") if isinstance(value.get(name), str))
+            left += value.values()
+        elif isinstance(value, list):
+            left += value

@@ -47,7 +47,9 @@ def confined(reading: Reading, podsets: Sequence[TemplatePods], known: Known) ->
 
     Its tree has one level, or a root with leaves.
     """
-    if reading.root is None:
+    leaves = [leaf for each in podsets for leaf in each.leaves]
+    # The API server refuses an object with two parts of one name.
+    if reading.root is None or len({*leaves}) < len(leaves):
         return reading
     tree = _Tree(reading, reading.root)
     sized = [(each, sum(map(tree.pods_of, each.leaves))) for each in podsets]
