@@ -4,6 +4,10 @@ import dataclasses
 import datetime as dt
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
 
 from certs import inspection, issue, pem_bundle, rotation_steps
 from certs.pair import names_of
@@ -233,6 +237,22 @@ def test_the_clock_of_the_api_server_is_used(run):
     leaf = inspection.inspect("tls.crt", installation.secret["tls.crt"], NOW)
     assert NOW - issue.BACKDATED == leaf.not_before
     assert ["clock"] == [step for step, text in installation.log if "the API server's is 2026-05-01 00:00:00 UTC and is used" in text]
+
+
+def test_a_kept_ca_that_cannot_sign_ends_the_run(run):
+    """Its key is one of RSA, and leaves are signed with ECDSA."""
+    key, name = rsa.generate_private_key(65537, 2048), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issue.CA_NAME)])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, NOW - days(1), NOW + days(900))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    written = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    secret = {**new_secret(), "ca.crt": certificate.public_bytes(serialization.Encoding.PEM), "ca.key": written}
+
+    with pytest.raises(RotationError, match="the CA's key must be ECDSA; --ca replaces the CA"):
+        run(FakeInstallation(secret), FORCE)
 
 
 def test_a_preview_uses_the_clock_of_the_api_server_too():

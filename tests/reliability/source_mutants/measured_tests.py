@@ -161,9 +161,9 @@ def choose(tests: Mapping[str, Test], file: str, lines: tuple[int, int], body: t
     seconds = 0.0
     for group, most in (
         ([each for each in named if each in is_executing], MOST // 2),
+        (named, MOST // 4),
         ([each for each in executing if each.startswith(package)], MOST // 2),
         (executing, MOST // 2),
-        (named, MOST // 4),
         ([each for each in tests if file_of(each) in near], MOST // 4),
         (of_file, MOST // 8),
     ):
