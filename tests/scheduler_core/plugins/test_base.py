@@ -1,11 +1,11 @@
-"""Scores as the scheduling framework normalises them."""
+"""What all plugins share: normalised scores, and which refusals an eviction can remove."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from scheduler_core.plugins.base import normalised
+from scheduler_core.plugins.base import StaticPlugin, normalised
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,8 @@ from scheduler_core.plugins.base import normalised
 def test_scores_are_scaled_to_the_largest(scores, reverse, want):
     """pkg/scheduler/framework/plugins/helper, DefaultNormalizeScore."""
     assert want == normalised(np.array(scores, dtype=np.int64), reverse=reverse).tolist()
+
+
+def test_no_eviction_removes_a_refusal_that_depends_on_shape_and_node_alone():
+    """framework.UnschedulableAndUnresolvable, as NodeAffinity, TaintToleration and NodeUnschedulable return it."""
+    assert not StaticPlugin.resolvable("node(s) didn't match Pod's node affinity/selector")

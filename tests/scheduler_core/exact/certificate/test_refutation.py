@@ -91,6 +91,13 @@ def test_only_the_steps_that_others_refer_to_have_a_number():
         assert sorted({each["number"] for each in steps if each["rule"] == "known"}) == sorted(own)
 
 
+def test_a_number_that_a_known_step_refers_to_is_kept():
+    proof = {"rule": "ways", "number": 2, "each": {"a": {"rule": "room", "number": 1}, "b": {"rule": "known", "number": 1}}}
+    refutation._delete_unused_numbers(proof, {1})
+
+    assert {"rule": "ways", "each": {"a": {"rule": "room", "number": 1}, "b": {"rule": "known", "number": 1}}} == proof
+
+
 @pytest.mark.parametrize(("deepest", "reason"), [(2, None), (1, ProofObstacle.TOO_LONG)])
 def test_case_distinctions_side_by_side_are_not_nested(monkeypatch, deepest, reason):
     """This proof has three: one, and two below it."""
