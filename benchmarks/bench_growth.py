@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy
+import numpy as np
 
 from benchmarks import clusters, lint_corpora, measure, workloads
 from kubeapi.json_values import split
@@ -59,7 +59,9 @@ def _growths(folder: Path) -> Iterator[Growth]:
     yield Growth("one gang on 5,000 nodes", "its pods", (500, 1_000, 2_000, 4_000), lambda size: _cycle(5_000, 1, size, clusters.ZONE))
     yield Growth("one tree on 5,000 nodes", "groups of 4 pods in it", (25, 50, 100, 200), _tree)
     yield Growth("a gang of 512 that cannot fit, and why", "nodes", (2_500, 5_000, 10_000, 20_000), _refused)
-    yield Growth(f"all rules for a Workload, {_REPEATED} times", "templates", tuple(workloads.templates(depth) for depth in (2, 3, 4)), _validated)
+    yield Growth(
+        f"all rules for a Workload, {_REPEATED} times", "templates", tuple(workloads.templates(depth) for depth in (2, 3, 4)), _validated
+    )
     yield Growth("`muster lint`", "files of 4 documents", (1_000, 2_000, 4_000, 8_000), functools.partial(_linted, folder))
 
 
@@ -67,7 +69,7 @@ def _row(growth: Growth) -> list[str]:
     calls = {str(size): functools.partial(_seconds, growth.prepared, size) for size in growth.sizes}
     rounds = measure.in_turns(calls, ROUNDS)
     seconds = [min(rounds.figures[each]) for each in calls]
-    exponent = float(numpy.polyfit(numpy.log(growth.sizes), numpy.log(seconds), 1)[0])
+    exponent = float(np.polyfit(np.log(growth.sizes), np.log(seconds), 1)[0])
     sizes, times = ", ".join(f"{each:,}" for each in growth.sizes), ", ".join(f"{1e3 * each:,.1f}" for each in seconds)
     verdict = f"{LIMIT:g}: {measure.verdict(exponent, LIMIT, at_least=False)}"
     return [growth.what, growth.grows, sizes, f"{times} ms", f"{exponent:.2f}", verdict]

@@ -72,11 +72,7 @@ class CheckedProtocol(LanguageServerProtocol):
             decoded = super().structure_message(dict(message))
         except JsonRpcException:
             raise exceptions.JsonRpcInvalidParams(f"params of {method} are not those of the protocol") from None
-        for uri in _uris(message.get("params")):
-            try:
-                urlsplit(uri)
-            except ValueError as error:
-                raise exceptions.JsonRpcInvalidParams(f"uri is none: {error}") from None
+        _check_uris(message.get("params"))
         # The library keeps documents by their unquoted URI.
         if method == types.TEXT_DOCUMENT_DID_CHANGE and unquote(decoded.params.text_document.uri) not in self.workspace.text_documents:
             raise exceptions.JsonRpcInvalidParams("the document is not open")
@@ -90,6 +86,14 @@ class CheckedProtocol(LanguageServerProtocol):
             raise exceptions.JsonRpcServerNotInitialized("initialize must be the first request")
         if is_initialized and method == types.INITIALIZE:
             raise exceptions.JsonRpcInvalidRequest("initialize was sent before")
+
+
+def _check_uris(params: Any) -> None:
+    for uri in _uris(params):
+        try:
+            urlsplit(uri)
+        except ValueError as error:
+            raise exceptions.JsonRpcInvalidParams(f"uri is none: {error}") from None
 
 
 def _uris(params: Any) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 
 import pytest
 from hypothesis import given
@@ -79,3 +80,11 @@ def test_where_numbers_do_not_go_far_enough_it_says_so(units, want):
 
     assert want == weights.exact
     assert sum(weights.weights.values()) < 2**61
+
+
+def test_of_equal_units_the_last_replaces_the_other_unless_a_budget_protects_it():
+    units = units_of([pod("a", 0, 0), pod("b", 0, 0)], [], {})
+    below = units.potential_victims(1)
+    protecting = types.SimpleNamespace(protected_pods=lambda *_: {1: [units.pods[1]]})
+
+    assert [True, False] == [PlanCost(units, below, each).no_worse(1, 0) for each in (DisruptionBudgets(()), protecting)]
