@@ -154,6 +154,15 @@ TABLE = (
         "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
     ),
     Explained(
+        "Pod", "create", "spec.*ontainers.*.httpGet.protocol", "NotSupported", "*", "1.37 drops the field, as its feature gate is off",
+        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    ),
+    Explained(
+        "Pod", "create", "spec.*ontainers.resources.*", "", "Invalid",
+        "1.37 takes the largest amount of 64 bits, which is no multiple of 1000, for a fraction of an extended resource",
+        f"{_CORE}, ValidateResourceQuantityValue", is_rare=True,
+    ),
+    Explained(
         "Pod", "create", "spec.evictionResponders.*", "Required", "accepts", "the field is dropped, as its feature gate is off",
         "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
     ),

@@ -205,6 +205,11 @@ CERTIFICATE = {"signerName": "example.com/s", "keyType": "ED25519", "keyPath": "
         ({"podCertificate": {**CERTIFICATE, "signerName": f"{'a.' * 126}aa/b"}}, {("podCertificate.signerName", "TooLong")}),
         ({"clusterTrustBundle": {"signerName": "example", "path": "p"}}, {("clusterTrustBundle.signerName", "Invalid")}),
         ({"clusterTrustBundle": {"name": "b", "path": "p"}}, set()),
+        ({"clusterTrustBundle": {"name": "example.com:s:b", "path": "p"}}, set()),
+        *(
+            ({"clusterTrustBundle": {"name": name, "path": "p"}}, {("clusterTrustBundle.name", "Invalid")})
+            for name in ("B", ":b", "example.com/s:b", "example.com:s:-b")
+        ),
         ({"clusterTrustBundle": {"path": "p"}}, {("clusterTrustBundle", "Required")}),
         ({"clusterTrustBundle": {"name": "b", "signerName": "example.com/s", "path": "p"}}, {("clusterTrustBundle", "Invalid")}),
         ({"clusterTrustBundle": {"name": "b", "labelSelector": {}, "path": "p"}}, {("clusterTrustBundle.labelSelector", "Invalid")}),
@@ -269,6 +274,11 @@ def term(**requirement):
         ({}, {"preemptionPolicy": ""}, {("spec.preemptionPolicy", "Required")}),
         ({}, {"resourceClaims": [{"name": "", "resourceClaimName": "c"}]}, {("spec.resourceClaims[0].name", "Required")}),
         ({}, GATED, {("spec.nodeName", "Forbidden")}),
+        (
+            {"volumeMounts": [{"name": "v", "mountPath": "/v"}], "volumeDevices": [{"name": "v", "devicePath": "/d"}]},
+            {"volumes": [CLAIM]},
+            {(CONTAINER + f"{kind}[0].name", "Invalid") for kind in ("volumeMounts", "volumeDevices")},
+        ),
         ({}, {"hostUsers": False, "hostNetwork": True}, {("spec.hostNetwork", "Forbidden")}),
         ({"securityContext": {"windowsOptions": {"gmsaCredentialSpecName": "-x"}}}, {}, {(GMSA + "gmsaCredentialSpecName", "Invalid")}),
         ({"securityContext": {"windowsOptions": {"gmsaCredentialSpec": ""}}}, {}, {(GMSA + "gmsaCredentialSpec", "Invalid")}),

@@ -12,7 +12,7 @@ from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import downward, names, selectors
-from validators.built_in.shared_checks import Content, below, duplicates, items, needed, number, one_of, text
+from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, text
 from validators.field import FieldError
 
 _PROJECTED = frozenset({"configMap", "secret", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"})
@@ -104,10 +104,23 @@ def _trust_bundle(source: Content, at: FieldPath) -> Iterator[FieldError]:
     elif given == ["signerName"]:
         yield from _signer(text(bundle, "signerName"), at / "signerName")
         yield from selectors.label_selector(section(bundle, "labelSelector"), at / "labelSelector")
-    elif bundle.get("labelSelector") is not None:
-        yield field.invalid(at / "labelSelector", "", "must be unset if name is specified")
+    else:
+        yield from _bundle_name(text(bundle, "name"), at / "name")
+        if bundle.get("labelSelector") is not None:
+            yield field.invalid(at / "labelSelector", "", "must be unset if name is specified")
     yield from needed(bundle, at, "path")
     yield from _own_path(text(bundle, "path"), at / "path")
+
+
+def _bundle_name(name: str, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of the name of a trust bundle, which begins with its signer if it has one: ``example.com:signer:name``."""
+    signer, colon, own = name.rpartition(":")
+    if not name:
+        yield field.required(at, "must be a valid object name")
+    if "/" in signer or (colon and not signer):
+        yield field.invalid(at, name, "must be a name, or a signer with : in place of /, and a name")
+    else:
+        yield from formatted(name, at, content.subdomain(own))
 
 
 def _pod_certificate(source: Content, at: FieldPath) -> Iterator[FieldError]:

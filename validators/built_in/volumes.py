@@ -38,6 +38,10 @@ def mounts(container: Content, at: FieldPath, known: Mapping[str, Content]) -> I
             paths.append((path / where, text(each, where)))
             yield from _mount(each, path, container)
     devices = items(container, "volumeDevices", at)
+    names = {text(each, "name") for _, each in devices}
+    for path, each in items(container, "volumeMounts", at):
+        if text(each, "name") in names:
+            yield field.invalid(path / "name", text(each, "name"), "must not already exist in volumeDevices")
     for path, each in devices:
         yield from _device(each, path, mounted, known)
     yield from _unique(paths)
