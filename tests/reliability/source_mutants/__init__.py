@@ -3,5 +3,5 @@
 sites           places in a file that an operator changes
 measured_tests  which tests execute a line
 trial           runs of tests with a changed file
-explained       survivors that are no hole in the tests
+explained       survivors that are no hole in the tests; ``survivors.txt`` has the others
 """
