@@ -116,7 +116,7 @@ def test_included_extras_are_those_of_the_project(extra: str) -> None:
 def test_every_requirement_has_a_lower_and_an_upper_bound() -> None:
     listed = [*PROJECT["dependencies"], *(each for extra in PROJECT["optional-dependencies"].values() for each in extra)]
 
-    assert [each for each in listed if Requirement(each).name != PROJECT["name"] and not re.search(r">=[\d.]+,<[\d.]+$", each)] == []
+    assert [each for each in listed if Requirement(each).name != PROJECT["name"] and not re.search(r">=[\d.]+,<[\d.]+(?:;|$)", each)] == []
 
 
 def test_the_hook_for_commits_installs_the_small_set() -> None:

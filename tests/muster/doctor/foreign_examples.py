@@ -477,7 +477,7 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (
             lambda: world(others(webhook(GROUPS, timeoutSeconds=29), kind=MUTATING), _second(webhook(GROUPS, timeoutSeconds=10))),
             Severity.WARNING,
-            "for create podgroups.scheduling.k8s.io, timeouts add up to 42 s",
+            "for create podgroups.scheduling.k8s.io, timeouts add up to 39 s",
         ),
     ],
 }

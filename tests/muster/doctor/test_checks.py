@@ -56,8 +56,8 @@ def ignored(**spec):
 
 
 def catching(*rules, **fields):
-    """Every first webhook has these rules, and selects every namespace unless *fields* say otherwise."""
-    return in_webhooks(lambda each: each.update({"namespaceSelector": {}, "rules": [*rules], **fields}), 0)
+    """Every first webhook has these rules, and selects every namespace and object unless *fields* say otherwise."""
+    return in_webhooks(lambda each: each.update({"namespaceSelector": {}, "matchConditions": [], "rules": [*rules], **fields}), 0)
 
 
 def budget(**spec):
