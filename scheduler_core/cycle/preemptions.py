@@ -231,10 +231,10 @@ class Preemptions:
     def _fewest(self, entity: Entity, complete: Complete) -> Chosen:
         proving = Proving(complete, entity)
         first = self._select(entity, proving)
-        return fewest_victims(entity, first, proving, self.units(entity), self.budgets, self._effects.victims)
+        return fewest_victims(entity, first, proving, self._units_to_evict(entity), self.budgets, self._effects.victims)
 
     def _select(self, entity: Entity, preemptor: Preemptor) -> Chosen:
-        units = self.units(entity)
+        units = self._units_to_evict(entity)
         if entity.name.kind != "Pod":
             selected = select_victims(entity, units, self.budgets, self._ledger, preemptor, self._effects.victims)
             return dataclasses.replace(selected, overlooks=True) if preemptor.overlooks else selected
@@ -246,9 +246,7 @@ class Preemptions:
         return self._of_pods[1].select_victims(pod, resolvable, interactions, self._effects.victims)
 
     def units(self, entity: Entity) -> Units:
-        """Return the preemption units of all pods that run at present, for the root *entity*; none if none can have a lower priority."""
-        if entity.priority <= self._lowest_priority:
-            return self._no_units
+        """Return the preemption units of all pods that run at present, for the root *entity*."""
         at = len(self._effects.placed), self._kept_claims(entity)
         if self._known_units is None or self._known_units[0] != at:
             self._known_units = at, Units.from_snapshot(self._holders.reshaped(self._effects.apply(self._snapshot), at[1]))
@@ -261,9 +259,9 @@ class Preemptions:
         named = self._used_claims | named_claims(pod for leaf in entity.leaves() for pod in leaf.waiting)
         return frozenset(key for key in named if key in devices.allocated)
 
-    @functools.cached_property
-    def _no_units(self) -> Units:
-        return Units((), (), {}, self._snapshot.behavior)
+    def _units_to_evict(self, entity: Entity) -> Units:
+        """Return the units among which the victims of *entity* are: none if none can have a lower priority."""
+        return self.units(entity) if entity.priority > self._lowest_priority else Units((), (), {}, self._snapshot.behavior)
 
     @functools.cached_property
     def _lowest_priority(self) -> int:

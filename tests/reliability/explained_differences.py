@@ -145,38 +145,27 @@ TABLE = (
         "the schema that the server publishes requires it: a file without it is a mistake, though the server takes the field for empty",
         f"{_CORE}, ValidatePodTemplateSpec", is_rare=True,
     ),
-    Explained(
-        "Pod", "create", "spec.schedulingGroup", "Forbidden", "",
-        "evictionResponders beside it, which forbids it, is dropped, as its feature gate is off", "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+    *(
+        Explained(
+            "Pod", "create", path, *sides, f"{what} is dropped, as its feature gate is off", "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
+        )
+        for path, sides, what in (
+            ("spec.schedulingGroup", ("Forbidden", ""), "evictionResponders, which forbids it,"),
+            ("spec.evictionResponders.*", ("Required", "accepts"), "the field"),
+            ("spec.volumes.*ser", ("Invalid", "*"), "the user of a file (1.37)"),
+            ("spec.*ontainers.*.httpGet.protocol", ("NotSupported", "*"), "the field (1.37)"),
+            ("spec.initContainers.lifecycle", ("Forbidden", ""), "stopSignal, and with it a lifecycle that has only it,"),
+        )
+    ),
+    *(
+        Explained(
+            "Pod", "create", path, *sides, "the server reads an amount of null as 0, Muster as no amount", "Go, encoding/json, Unmarshal", is_rare=True,
+        )
+        for path, sides in (("spec.volumes.*.resources", ("Required", "Invalid")), ("spec.*ontainers.resources.*", ("accepts", "Invalid")))
     ),
     Explained(
-        "Pod", "create", "spec.volumes.*ser", "Invalid", "*", "1.37 drops the user of a file, as its feature gate is off",
-        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
-    ),
-    Explained(
-        "Pod", "create", "spec.*ontainers.*.httpGet.protocol", "NotSupported", "*", "1.37 drops the field, as its feature gate is off",
-        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
-    ),
-    Explained(
-        "Pod", "create", "spec.*ontainers.resources.*", "", "Invalid",
-        "1.37 takes the largest amount of 64 bits, which is no multiple of 1000, for a fraction of an extended resource",
-        f"{_CORE}, ValidateResourceQuantityValue", is_rare=True,
-    ),
-    Explained(
-        "Pod", "create", "spec.evictionResponders.*", "Required", "accepts", "the field is dropped, as its feature gate is off",
-        "pkg/api/pod/util.go, dropDisabledFields", is_rare=True,
-    ),
-    Explained(
-        "Pod", "create", "spec.volumes.*.resources", "Required", "Invalid", "the server reads an amount of null as 0, Muster as no amount",
-        "Go, encoding/json, Unmarshal", is_rare=True,
-    ),
-    Explained(
-        "Pod", "create", "spec.initContainers.lifecycle", "Forbidden", "", "stopSignal is dropped, and with it the handlers that have only it",
-        "pkg/api/pod/util.go, dropContainerStopSignals", is_rare=True,
-    ),
-    Explained(
-        "Pod", "create", "spec.*ontainers.resources.*", "accepts", "Invalid", "the server reads an amount of null as 0, Muster as no amount",
-        "Go, encoding/json, Unmarshal", is_rare=True,
+        "Pod", "create", "spec.*ontainers.resources.limits", "", "Invalid",
+        "1.37 takes an amount of an extended resource beyond 64 bits for a fraction", f"{_CORE}, ValidateResourceQuantityValue", is_rare=True,
     ),
     Explained(
         "*", "*", "unknown field*", "*", "unreadable", "an unknown field whose value is null is absent for Muster",

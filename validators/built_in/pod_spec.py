@@ -96,8 +96,10 @@ def only_pod(metadata: Content, spec: Content, at: FieldPath) -> Iterator[FieldE
 
 def _created_claims(pod: str, listed: list[tuple[FieldPath, Content]]) -> Iterator[FieldError]:
     """Yield the errors of the claims that are created for a pod: their names, and volumes that refer to them."""
+    if not pod:
+        return
     names_of = {text(each, "name"): path / "name" for path, each in listed if each.get("ephemeral") is not None and text(each, "name")}
-    for name, path in names_of.items() if pod else ():
+    for name, path in names_of.items():
         yield from (field.invalid(path, name, f"{pod}-{name}: {message}") for message in content.subdomain(f"{pod}-{name}"))
     created = {f"{pod}-{name}" for name in names_of}
     for path, each in listed:
