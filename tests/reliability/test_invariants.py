@@ -238,7 +238,7 @@ def test_a_claim_of_a_pod_that_was_replaced_is_not_counted_and_that_of_its_succe
     ]
 
     assert [] == invariants.left(objects_of(added(owned[0])), pods)
-    assert ["ResourceClaim world-a/c is left"] == invariants.left(objects_of(added(owned[1])), pods)
+    assert ["ResourceClaim default/c is left"] == invariants.left(objects_of(added(owned[1])), pods)
 
 
 def test_a_list_after_a_gap_counts_no_pod_on_a_node_longer_than_it_was(tmp_path):
