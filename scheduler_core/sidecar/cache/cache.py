@@ -120,14 +120,22 @@ class Cache:
         if RESOURCES[resource].kind in ON_DEMAND - OPTIONAL:
             self.mark_unlisted(resource, Unlisted(UnlistedReason.NOT_SERVED))
 
-    def replace(self, resource: str, raws: Iterable[decode.Text], resource_version: str = "") -> None:
-        """Replace all objects of *resource* by a list at that resourceVersion; an outdated list deletes and restores nothing."""
-        versions, listed = self._versions[resource], set()
-        is_new = versions.is_new(version := number(resource_version))
+    def replace(
+        self, resource: str, raws: Iterable[decode.Text], resource_version: str = "", *, first: bool = True, last: bool = True
+    ) -> None:
+        """Replace all objects of *resource* by a list at that resourceVersion; an outdated list deletes and restores nothing.
+
+        A list can come in parts: then only the *first* part begins one, and objects that are missing are removed with the *last* part.
+        """
+        versions, version = self._versions[resource], number(resource_version)
+        if first:
+            versions.begin_list(version)
+        is_new = versions.is_new(version)
         for raw in raws:
-            if (name := self._receive(RESOURCES[resource], raw, listed=is_new)) is not None:
-                listed.add(name)
-        for name in versions.delete_unlisted(listed, version) if is_new else ():
+            self._receive(RESOURCES[resource], raw, listed=is_new)
+        if not last:
+            return
+        for name in versions.end_list(version):
             self._delete(RESOURCES[resource], name)
         self.complete(resource, resource_version)
         self._unlisted.discard(resource)
@@ -227,17 +235,16 @@ class Cache:
         """Return the groups whose spec names this composite as parent."""
         return tuple(map(self.group_cache.completed, self.group_cache.child_keys(namespace, composite)))
 
-    def _receive(self, resource: Resource, raw: decode.Text, *, listed: bool) -> Name | None:
-        """Add an object unless its event is outdated, and return its name; None if it has none."""
+    def _receive(self, resource: Resource, raw: decode.Text, *, listed: bool) -> None:
+        """Add an object unless its event is outdated, or it has no name."""
         head = read_head(kind := resource.kind, raw)
         if head is None:
-            return None
+            return
         api_version, name, stamp = head
         if self._versions[resource.name].add_or_update(name, stamp, listed=listed):
             raw_object = GatheredObjects(kind, api_version or self._api_versions[resource.name], raw)
             if self._groups.add(resource, name, raw_object, stamp):
                 self._add_object(raw_object, name, stamp)
-        return name
 
     def _delete(self, resource: Resource, name: Name) -> None:
         """Remove an object that exists no more, unless one of another API group counts."""

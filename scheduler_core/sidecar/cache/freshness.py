@@ -82,9 +82,15 @@ class Freshness:
         """Version up to which all changes of the kind are known."""
         self._gone: collections.OrderedDict[Name, Stamp] = collections.OrderedDict()
         self._floor = 0
+        self._list: int | None = None
+        """Version of the list that is being read."""
+        self._unlisted: set[Name] = set()
+        """Objects that this list has not shown, of those that were known at its beginning."""
 
     def add_or_update(self, name: Name, stamp: Stamp, *, listed: bool = False) -> bool:
         """Record an object as of *stamp*, from an event or *listed*; return False if it is outdated or already known."""
+        if listed:
+            self._unlisted.discard(name)
         known = self.known.get(name)
         if known is not None:
             if stamp.older_than(known) or (known.version and known == stamp):
@@ -108,17 +114,25 @@ class Freshness:
         self.known = {name: Stamp(stamp.uid, 0) for name, stamp in self.known.items()}
         self._gone.clear()
         self._floor = self.complete_to = 0
+        self._list, self._unlisted = None, set()
 
     def is_new(self, version: int) -> bool:
         """Return whether a list at *version* (0: unknown) is not older than another list."""
         return not 0 < version < self._floor
 
-    def delete_unlisted(self, listed: set[Name], version: int) -> list[Name]:
-        """Remove and return the objects that are missing from *listed*, a list at *version* (0: unknown)."""
-        gone = [name for name, stamp in self.known.items() if name not in listed and not 0 < version < stamp.version]
+    def begin_list(self, version: int) -> None:
+        """Begin a list at *version* (0: unknown), whose objects are ``add_or_update``d in any number of parts; it ends one at another."""
+        if self.is_new(version) and (version != self._list or not version):
+            self._floor, self._list, self._unlisted = max(self._floor, version), version, {*self.known}
+
+    def end_list(self, version: int) -> list[Name]:
+        """Remove and return the objects that are missing from the list at *version*; none if another list is newer."""
+        if version != self._list:
+            return []
+        gone = [name for name in self._unlisted if (stamp := self.known.get(name)) is not None and not 0 < version < stamp.version]
         for name in gone:
             del self.known[name]
-        self._floor = max(self._floor, version)
+        self._list, self._unlisted = None, set()
         return gone
 
     def _is_gone(self, name: Name, stamp: Stamp) -> bool:

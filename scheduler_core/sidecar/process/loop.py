@@ -212,11 +212,8 @@ class Loop:
                 cache.complete(resource, version)
             case Restored(resource):
                 cache.forget_versions(resource)
-            case Listed(resource, objects, version):
-                cache.replace(resource, objects, version)
-                self._freeze |= resource not in self._known
-                self._known.add(resource)
-                self._parts.controllers.changed(kind_of(resource))
+            case Listed():
+                self._apply_page(message)
             case Unserved(resource):
                 cache.mark_unserved(resource)
                 self._parts.controllers.changed(kind_of(resource))
@@ -224,6 +221,14 @@ class Loop:
                 cache.mark_unlisted(resource, failure)
             case Returned(kind, content):
                 cache.apply(kind, "MODIFIED", content)
+
+    def _apply_page(self, page: Listed) -> None:
+        self._parts.cache.replace(page.resource, page.objects, page.version, first=page.first, last=page.last)
+        page.applied()
+        if page.last:
+            self._freeze |= page.resource not in self._known
+            self._known.add(page.resource)
+        self._parts.controllers.changed(kind_of(page.resource))
 
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
