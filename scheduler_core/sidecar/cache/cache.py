@@ -135,8 +135,9 @@ class Cache:
             self._receive(RESOURCES[resource], raw, listed=is_new)
         if not last:
             return
-        for name in versions.end_list(version):
-            self._delete(RESOURCES[resource], name)
+        for key in versions.end_list(version):
+            namespace, _, name = key.partition("/")
+            self._delete(RESOURCES[resource], (namespace, name))
         self.complete(resource, resource_version)
         self._unlisted.discard(resource)
         kind = RESOURCES[resource].kind
@@ -167,7 +168,7 @@ class Cache:
             self._receive(of, raw, listed=False)
         elif event == "DELETED" and (head := read_head(of.kind, raw)) is not None:
             _, name, stamp = head
-            if self._versions[resource].delete(name, stamp):
+            if self._versions[resource].delete("/".join(name), stamp):
                 self._delete(of, name)
             self._sweep()
 
@@ -241,23 +242,23 @@ class Cache:
         if head is None:
             return
         api_version, name, stamp = head
-        if self._versions[resource.name].add_or_update(name, stamp, listed=listed):
+        if self._versions[resource.name].add_or_update(key := "/".join(name), stamp, listed=listed):
             raw_object = GatheredObjects(kind, api_version or self._api_versions[resource.name], raw)
             if self._groups.add(resource, name, raw_object, stamp):
-                self._add_object(raw_object, name, stamp)
+                self._add_object(raw_object, name, key, stamp)
 
     def _delete(self, resource: Resource, name: Name) -> None:
         """Remove an object that exists no more, unless one of another API group counts."""
         counted, following = self._groups.remove(resource, name)
         if following is not None:
-            self._add_object(following[0], name, following[1])
+            self._add_object(following[0], name, "/".join(name), following[1])
         elif counted:
             self._remove(resource.kind, name)
 
-    def _add_object(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def _add_object(self, raw_object: GatheredObjects, name: Name, key: str, stamp: Stamp) -> None:
         kind = raw_object.kind
         if kind == "Pod":
-            self._add_pod(raw_object, name, stamp)
+            self._add_pod(raw_object, name, key, stamp)
         elif kind in self.group_cache.readers:
             before = self.reporter.before_change(kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp.uid)
@@ -305,19 +306,18 @@ class Cache:
             for pod in self.usage.pods.with_device_claims.values():
                 self.needed.add_pod(pod)
 
-    def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
-        key = (raw_object.kind, *name)
-        self._unusable.pop(key, None)
-        before = self.usage.pods.pods.get("/".join(name))
+    def _add_pod(self, raw_object: GatheredObjects, name: Name, key: str, stamp: Stamp) -> None:
+        self._unusable.pop((raw_object.kind, *name), None)
+        before = self.usage.pods.pods.get(key)
         old_node = self.usage.node_of(before) if before is not None else ""
         self._updates.forget(before)
         self.needed.remove_pod(before)
         after: LivePod | None = None
         try:
-            pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects, self._updates.shared)
+            pod = self._reader.read_pod(raw_object, key, stamp, before, self._volumes.objects, self._updates.shared)
         except Unusable as error:
-            self._unusable[key] = str(error)
-            self.usage.remove_pod("/".join(name))
+            self._unusable[raw_object.kind, *name] = str(error)
+            self.usage.remove_pod(key)
         else:
             if isinstance(pod, LivePod):
                 after = pod
@@ -327,7 +327,7 @@ class Cache:
                 self.usage.end(pod)
         if before is not None or after is not None:
             self.reporter.pod(before, after, old_node)
-            self._updates.pod_changed("/".join(name), before, after)
+            self._updates.pod_changed(key, before, after)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

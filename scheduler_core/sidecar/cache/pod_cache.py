@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
+from kubeapi.base_structs import MutableRecord
 from kubeapi.gather import Name
 from kubeapi.meta import replaced
 from kubeapi.pods import PLACEMENT_GATE
@@ -23,8 +25,10 @@ SCHEDULED = "PodScheduled"
 """Type of the pod condition with the reason why a pod has no node."""
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class LivePod:
+_NO_VOLUMES: Mapping[str, str] = MappingProxyType({})
+
+
+class LivePod(MutableRecord, gc=False, eq=False):
     """A pod that has not ended."""
 
     key: str
@@ -38,7 +42,7 @@ class LivePod:
     """True if its status names a claim for extended resources."""
     assumed: str = ""
     """Node of a bind or gate removal that is in flight, or confirmed but not yet watched; empty if none."""
-    assumed_volumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    assumed_volumes: Mapping[str, str] = _NO_VOLUMES
     """Volume of each claim without a volume for the assumed node, empty for one that is provisioned."""
     acknowledged: bool = False
     """Whether the API server has confirmed the assumed bind."""
@@ -50,8 +54,10 @@ class LivePod:
     """Written nomination that is not yet watched, empty if cleared; None: the watched nomination holds."""
     record: PodRecord | None = None
     """Its record for placement; None until first used or after a change."""
-    counted: tuple[PodShape, int] | None = None
-    """Its shape and the index of its node (-1: none), as added to the usage; None if not counted."""
+    counted: PodShape | None = None
+    """Its shape, as added to the usage; None if not counted."""
+    counted_node: int = -1
+    """The index of the node on which it is counted; -1: none."""
     affinity_record: PodRecord | None = None
     """Record under which it is counted for affinity and topology spread."""
 
@@ -119,6 +125,8 @@ class PodCache:
         self._members: dict[Name, dict[str, LivePod]] = {}
         self._ended: dict[str, Name] = {}
         self._ended_of: Counter[Name] = Counter()
+        self.without_node: dict[str, LivePod] = {}
+        """Pods that are not bound."""
         self.nominated: dict[str, LivePod] = {}
         """Pods without a node that have a nominated node."""
         self.assumed_or_pinned: dict[str, LivePod] = {}
@@ -138,6 +146,8 @@ class PodCache:
         """Add or replace *pod* and return the pod that it replaces, if any."""
         before = self.remove(pod.key)
         self.pods[pod.key] = pod
+        if not pod.parsed_pod.node:
+            self.without_node[pod.key] = pod
         if pod.parsed_pod.group:
             self._members.setdefault((pod.name[0], pod.parsed_pod.group), {})[pod.key] = pod
         if (pod.parsed_pod.containers or pod.parsed_pod.entries) and not pod.parsed_pod.node:
@@ -175,6 +185,7 @@ class PodCache:
         pod = self.pods.pop(key, None)
         if pod is None:
             return None
+        self.without_node.pop(key, None)
         self.nominated.pop(key, None)
         self.assumed_or_pinned.pop(key, None)
         self.with_device_claims.pop(key, None)

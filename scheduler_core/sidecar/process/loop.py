@@ -17,7 +17,7 @@ from kubeapi.versions.served_versions import kind_of
 from scheduler_core.causes.live import PlacementDeviated
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
-from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.cache import FROM_START, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
@@ -99,6 +99,10 @@ class Loop:
         silent = time.monotonic() - self._last_run
         return (f"the loop has been stuck for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
+    def unread(self) -> tuple[str, ...]:
+        """Return the resources that are watched from the start and that the cache does not have yet; thread-safe."""
+        return tuple(each for each in sorted(FROM_START) if not self._parts.cache.is_listed(each))
+
     def call(self, function: Callable[[], Any]) -> Any:
         """Return the result of *function*, called in the loop's thread.  For other threads only.
 
@@ -130,6 +134,8 @@ class Loop:
         for each in dry_runs:
             self._dry_run_done(each, now)
         if not leads:
+            if parts.scheduler is not None:
+                parts.scheduler.prepare()
             return IDLE_SECONDS
         self._find_left_over()
         parts.members_check.advance(now)
