@@ -49,7 +49,7 @@ def _pod(labels: Json, owner: str) -> Json:
     """Return the template of a running pod, about 3 KB."""
     reference = {"apiVersion": "v1", "kind": owner, "name": "w-%(workload)s", "uid": "w-%(workload)s", "controller": True}
     requests = {"cpu": "%(cpu)sm", "memory": "%(memory)sMi"}
-    mount = {"name": "kube-api-access", "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
+    mount = {"name": "kube-api-access-%(member)s", "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
     container = {
         "name": "main",
         "image": _IMAGE,
@@ -87,7 +87,7 @@ def _pod(labels: Json, owner: str) -> Json:
             "managedFields": _managed("kube-controller-manager", "kubelet"),
         },
         "spec": {
-            "volumes": [{"name": "kube-api-access", "projected": {"sources": [token], "defaultMode": 420}}],
+            "volumes": [{"name": "kube-api-access-%(member)s", "projected": {"sources": [token], "defaultMode": 420}}],
             "containers": [container],
             "restartPolicy": "Always",
             "nodeName": "%(node)s",
@@ -103,7 +103,7 @@ def _pod(labels: Json, owner: str) -> Json:
             "hostIP": "10.0.0.1",
             "podIP": "10.1.0.1",
             "podIPs": [{"ip": "10.1.0.1"}],
-            "startTime": "%(created)s",
+            "startTime": "%(started)s",
             "containerStatuses": [{**state, "containerID": "containerd://%(uid)s"}],
             "qosClass": "Guaranteed",
         },
@@ -118,7 +118,7 @@ _JOB_LABELS = {
     "team": "team-%(team)s",
 }
 _FIELD = re.compile(rb"%\((\w+)\)s")
-_OF_POD = (b"name", b"uid", b"version", b"member", b"node", b"created", b"ready")
+_OF_POD = (b"name", b"uid", b"version", b"member", b"node", b"created", b"started", b"ready")
 _PODS = tuple(_template(_pod(labels, owner)) for labels, owner in ((_SERVICE_LABELS, "ReplicaSet"), (_JOB_LABELS, "Job")))
 """Pods of a Deployment, whose labels are equal, and of an indexed Job, whose labels differ."""
 
@@ -278,7 +278,8 @@ def _pod_text(nodes: int, number: int, version: int) -> bytes:
         b"%d" % version,
         b"%d" % member,
         b"node-%05d" % (number % nodes),
-        b"2026-08-%02dT%02d:%02d:%02dZ" % (1 + number % 28, workload % 24, workload % 60, member % 60),
+        b"2026-08-%02dT%02d:%02d:%02dZ" % (1 + workload % 28, workload % 24, workload % 60, member // 10),
+        b"2026-08-%02dT%02d:%02d:%02dZ" % (1 + workload % 28, workload % 24, workload % 60, 10 + member % 20),
         b"True" if version % 2 else b"False",
     )
     pieces = [parts[0]]

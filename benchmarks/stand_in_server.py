@@ -27,7 +27,6 @@ BATCH = 500
 """Maximum number of events that are sent at once."""
 BOOKMARK_SECONDS, BEFORE_THE_END = 60.0, 2.0
 """Interval of bookmarks, and the time before the end of a watch at which the last one is sent."""
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _GONE = "The provided continue parameter is too old to display a consistent list result"
 
 
@@ -87,20 +86,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, path: str, query: dict[str, str], content: Json) -> bytes:
         store = self.server.store
-        if path == "/version":
-            return b'{"major":"1","minor":"37","gitVersion":"v1.37.1"}'
-        if path == REVIEWS:
-            return json.dumps({**content, "status": {"allowed": True}}).encode()
-        if path == "/stand-in/changes":
-            store.change_pods(int(query["count"]))
-            return b"{}"
-        if path == "/stand-in/bindings":
-            return json.dumps({"bindings": self.server.bindings, "renewed": self.server.renewed}).encode()
         if path in store.collections and self.command == "GET":
             return _page(store, store.collections[path], query)
-        if resources := [each.rpartition("/")[2] for each in store.collections if each.rpartition("/")[0] == path]:
-            return json.dumps({"kind": "APIResourceList", "resources": [{"name": each} for each in (*resources, "pods/binding")]}).encode()
-        return json.dumps(self._object(path, content)).encode()
+        return json.dumps(self._answer(path, query, content)).encode()
+
+    def _answer(self, path: str, query: dict[str, str], content: Json) -> Json:
+        resources = [each.rpartition("/")[2] for each in self.server.store.collections if each.rpartition("/")[0] == path]
+        match path:
+            case "/version":
+                return {"major": "1", "minor": "37", "gitVersion": "v1.37.1"}
+            case "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+                return {**content, "status": {"allowed": True}}
+            case "/stand-in/changes":
+                self.server.store.change_pods(int(query["count"]))
+                return {}
+            case "/stand-in/bindings":
+                return {"bindings": self.server.bindings, "renewed": self.server.renewed}
+            case _ if resources:
+                return {"kind": "APIResourceList", "resources": [{"name": each} for each in (*resources, "pods/binding")]}
+        return self._object(path, content)
 
     def _collection(self, path: str) -> Collection:
         try:

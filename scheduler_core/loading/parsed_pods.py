@@ -118,11 +118,13 @@ class ParsedPod(MutableRecord, gc=False):
         """Return a copy with other fields of ``attached``, and with *form* unless that is None."""
         return replaced(self, form=form or self.form, attached=replaced(self.attached, **changes))
 
-    def share_texts(self, before: ParsedPod) -> None:
-        """Use the texts and labels of *before*, an earlier state of this pod, that are equal to its own."""
-        self.key, self.namespace = before.key, before.namespace
-        if self.uid == before.uid:
-            self.uid = before.uid
+    def share_texts(self, key: str, uid: str, before: ParsedPod | None) -> None:
+        """Use *key*, *uid*, and the texts and labels of *before*, an earlier state of this pod, that are equal to its own."""
+        self.key = key
+        if self.uid == uid:
+            self.uid = uid
+        if before is None:
+            return
         if self.created == before.created:
             self.created = before.created
         if self.started == before.started:

@@ -309,6 +309,8 @@ class Cache:
     def _add_pod(self, raw_object: GatheredObjects, name: Name, key: str, stamp: Stamp) -> None:
         self._unusable.pop((raw_object.kind, *name), None)
         before = self.usage.pods.pods.get(key)
+        if before is not None:
+            key = before.key
         old_node = self.usage.node_of(before) if before is not None else ""
         self._updates.forget(before)
         self.needed.remove_pod(before)

@@ -70,11 +70,7 @@ class PodReader:
         if (parsed_pod := self._reader.parsed_pod(name, pod)) is None:
             ran = pod.spec.node_name and not _is_rejected(raw_object)
             return Ended(key, self._reader.group(pod) if ran else "")
-        parsed_pod.key = key
-        if parsed_pod.uid == stamp.uid:
-            parsed_pod.uid = stamp.uid
-        if before is not None:
-            parsed_pod.share_texts(before.parsed_pod)
+        parsed_pod.share_texts(key, stamp.uid, before.parsed_pod if before is not None else None)
         pinned_node = "" if PLACEMENT_GATE in parsed_pod.gates else (pod.metadata.annotations or {}).get(PLACEMENT_GATE, "")
         parsed_pod, names_extended = self._with_claims(parsed_pod, volumes, shared), pod.status.extended_resource_claim_status is not None
         return LivePod(parsed_pod.key, stamp, parsed_pod, pinned_node, self._pod_scheduled(pod), names_extended)

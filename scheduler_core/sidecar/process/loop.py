@@ -33,6 +33,8 @@ from scheduler_core.wording.live_words import live_words
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
 IDLE_SECONDS = 1.0
+PREPARE_INTERVALS = 10
+"""Interval of preparations while another replica leads, relative to the time that one takes."""
 LATE_SECONDS = 5.0
 """Time after which it is logged that a term waits for a kind."""
 STUCK_SECONDS = 120.0
@@ -81,6 +83,8 @@ class Loop:
         self._searched_term = 0
         """Term at whose start claims were looked for that an earlier process has left annotated."""
         self._write_failures = WriteFailures()
+        self._prepared, self._prepare_at = parts.scheduler is None, 0.0
+        """Whether the first leader could decide at once, and the time of the next preparation."""
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
     def run(self) -> None:
@@ -99,9 +103,11 @@ class Loop:
         silent = time.monotonic() - self._last_run
         return (f"the loop has been stuck for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
 
-    def unread(self) -> tuple[str, ...]:
-        """Return the resources that are watched from the start and that the cache does not have yet; thread-safe."""
-        return tuple(each for each in sorted(FROM_START) if not self._parts.cache.is_listed(each))
+    def unready(self) -> tuple[str, ...]:
+        """Return the reasons why a new leader could not decide at once; thread-safe."""
+        unread = (each for each in sorted(FROM_START) if not self._parts.cache.is_listed(each))
+        reasons = tuple(f"{each} objects are listed and not read yet" for each in unread)
+        return reasons or (() if self._prepared else ("pods are not counted on their nodes yet",))
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Return the result of *function*, called in the loop's thread.  For other threads only.
@@ -133,9 +139,9 @@ class Loop:
             self._freeze = False
         for each in dry_runs:
             self._dry_run_done(each, now)
+        if not (leads and self._prepared):
+            self._prepare(now)
         if not leads:
-            if parts.scheduler is not None:
-                parts.scheduler.prepare()
             return IDLE_SECONDS
         self._find_left_over()
         parts.members_check.advance(now)
@@ -143,6 +149,13 @@ class Loop:
         self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
         return self._seconds_until_due(time.monotonic())
+
+    def _prepare(self, now: float) -> None:
+        """Let the scheduler prepare for a term, in a small part of the time: with many pods it takes seconds after each new node."""
+        if (scheduler := self._parts.scheduler) is not None and now >= self._prepare_at:
+            scheduler.prepare()
+            self._prepare_at = now + PREPARE_INTERVALS * (time.monotonic() - now)
+            self._prepared = True
 
     def _leads(self, now: float) -> bool:
         """Return whether this replica leads, and its cache has every change from before its term."""

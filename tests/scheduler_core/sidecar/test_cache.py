@@ -141,6 +141,43 @@ def test_outdated_list_restores_and_deletes_nothing():
     assert (True, False) == tuple(store.is_complete("Pod", str(server.version + more)) for more in (0, 1))
 
 
+def test_a_list_in_parts_deletes_with_its_last_part_and_is_complete_then():
+    server, store = full(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
+    server.delete(("Pod", "default", "a"))
+    server.put(pod("c", on="n1"))
+    version, objects = str(server.version), server.listed("Pod")
+    store.replace("Pod", objects[:1], version, last=False)
+    before = keys(store), store.is_complete("Pod", version)
+    store.replace("Pod", objects[1:], version, first=False)
+
+    assert ({"default/a", "default/b"}, False) == ({*before[0]}, before[1])
+    assert ({"default/b", "default/c"}, True) == ({*keys(store)}, store.is_complete("Pod", version))
+
+
+def test_the_first_list_in_parts_is_listed_with_its_last_part():
+    store = Cache()
+    store.replace("Pod", [histories.raw(pod("a"))], "7", last=False)
+    assert not store.is_listed("Pod")
+    store.replace("Pod", [], "7", first=False)
+
+    assert store.is_listed("Pod")
+
+
+def test_equal_texts_of_pods_are_one_object_also_after_a_change():
+    labels = {"tier": "web", "team": "x"}
+    server, store = full(node("n1"), *(pod(name, on="n1", labels=labels) for name in "ab"))
+    for again in (False, True):
+        if again:
+            server.put(pod("a", on="n1", labels=labels, priority=7))
+            store.replace("Pod", server.listed("Pod"), str(server.version))
+        one, other = (store.usage.pods.pods[key].parsed_pod for key in ("default/a", "default/b"))
+        shared = [(getattr(one, name), getattr(other, name)) for name in ("labels", "created", "namespace", "node", "images")]
+
+        assert [True] * len(shared) == [mine is its for mine, its in shared]
+        assert (one.traits is other.traits) is not again
+        assert store.usage.pods.pods["default/a"].key is one.key
+
+
 def test_a_kind_that_is_not_listed_is_not_complete():
     store = Cache()
     before = store.is_complete("Pod", "a version without order")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import msgspec
@@ -11,11 +12,23 @@ from apiserver.watch import WatchStatus
 from kubeapi.versions.served_versions import kind_of, resources
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Restored, Unserved
+from scheduler_core.sidecar.cache.informers import (
+    NEEDED,
+    PAGES_AHEAD,
+    WATCHED,
+    Bookmark,
+    Changed,
+    Informers,
+    Listed,
+    NotListed,
+    Restored,
+    Unserved,
+)
 from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, OPTIONAL
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 from tests.apiserver.scripted_watch import page
+from tests.cluster.waiting import WAIT_SECONDS, until
 
 
 @pytest.fixture(autouse=True)
@@ -336,3 +349,37 @@ def test_catching_up_is_repeated_until_it_is_not_needed(ends):
     watching.feed._catch_up("Pod", 1, lambda _: bool(awaited), lambda *failure: failures.append(failure))
 
     assert [("Pod", "OSError: down")] * 3 == failures
+
+
+def test_the_next_page_of_a_list_is_read_once_the_receiver_has_applied_those_before():
+    watching, read = Watching(), []
+
+    def pages():
+        for number in range(PAGES_AHEAD + 2):
+            read.append(number)
+            yield page([], "7", "" if number > PAGES_AHEAD else "x")
+
+    listing = threading.Thread(target=watching.sinks["Pod"].replace, args=(pages(),))
+    listing.start()
+    news = []
+    for more in range(1, 3):
+        until(lambda more=more: len(read) == PAGES_AHEAD + more)
+        listing.join(0.05)
+        assert PAGES_AHEAD + more == len(read)
+        assert not watching.feed.health["Pod"].listed
+        news += watching.news()
+        news[more - 1].applied()
+    listing.join(WAIT_SECONDS)
+    news += watching.news()
+
+    assert watching.feed.health["Pod"].listed
+    assert [(True, False), *[(False, False)] * PAGES_AHEAD, (False, True)] == [(each.first, each.last) for each in news]
+
+
+def test_a_list_whose_pages_are_not_applied_ends_when_the_process_stops(monkeypatch):
+    monkeypatch.setattr("scheduler_core.sidecar.cache.informers.STOP_SECONDS", 0.01)
+    watching = Watching()
+    watching.feed.stop()
+    watching.sinks["Pod"].replace(page([], "7", "x") for _ in range(PAGES_AHEAD + 1))
+
+    assert not watching.feed.health["Pod"].listed
