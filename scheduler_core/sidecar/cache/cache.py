@@ -31,7 +31,7 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.api_groups import ApiGroups, IgnoredObject
-from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
+from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter, only_status_changed
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
@@ -180,6 +180,10 @@ class Cache:
         """Return a snapshot of everything whose parts are created on first use, without problems; valid until the next change."""
         return self._snapshots.lazy_snapshot()
 
+    def snapshot_of_groups(self) -> ClusterSnapshot:
+        """Return the same with only those pods that have a group or no node."""
+        return self._snapshots.snapshot_of_groups()
+
     def start_cycle(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
         """Return the placement state for one cycle; its stateful plugins must be given back before the next change."""
         usage = self.usage
@@ -313,14 +317,18 @@ class Cache:
             key = before.key
         old_node = self.usage.node_of(before) if before is not None else ""
         self._updates.forget(before)
-        self.needed.remove_pod(before)
         after: LivePod | None = None
         try:
             pod = self._reader.read_pod(raw_object, key, stamp, before, self._volumes.objects, self._updates.shared)
         except Unusable as error:
             self._unusable[raw_object.kind, *name] = str(error)
+            self.needed.remove_pod(before)
             self.usage.remove_pod(key)
         else:
+            if before is not None and isinstance(pod, LivePod) and only_status_changed(before, pod):
+                before.take_status(pod)
+                return
+            self.needed.remove_pod(before)
             if isinstance(pod, LivePod):
                 after = pod
                 self.needed.add_pod(pod)

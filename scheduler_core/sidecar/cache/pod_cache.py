@@ -91,6 +91,10 @@ class LivePod(MutableRecord, gc=False, eq=False):
         if not self.parsed_pod.node and self.parsed_pod.nominated != before.assumed_nomination:
             self.assumed_nomination = before.assumed_nomination
 
+    def take_status(self, after: LivePod) -> None:
+        """Take over the version, conditions and times of *after*, a later state of this pod that counts as this one does."""
+        self.stamp, self.parsed_pod, self.pod_scheduled, self.record = after.stamp, after.parsed_pod, after.pod_scheduled, None
+
     def with_assumed(self, record: PodRecord) -> PodRecord:
         """Return *record* of this pod with its assumed deletion and volumes."""
         if self.deletion_assumed and not record.terminating:
@@ -208,6 +212,12 @@ class PodCache:
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
         """Return the pods of a PodGroup."""
         return tuple(self._members.get((namespace, group), {}).values())
+
+    def grouped_or_pending(self) -> Iterator[LivePod]:
+        """Yield the pods that name a group or are not bound."""
+        for members in self._members.values():
+            yield from members.values()
+        yield from (pod for pod in self.without_node.values() if not pod.parsed_pod.group)
 
     def groups(self) -> Iterator[Name]:
         """Return the names of the PodGroups that pods name, existing or not."""

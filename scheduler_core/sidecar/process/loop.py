@@ -83,6 +83,7 @@ class Loop:
         self._searched_term = 0
         """Term at whose start claims were looked for that an earlier process has left annotated."""
         self._write_failures = WriteFailures()
+        parts.metrics.show_cache(parts.cache.counts)
         self._prepared, self._prepare_at = parts.scheduler is None, 0.0
         """Whether the first leader could decide at once, and the time of the next preparation."""
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
@@ -242,7 +243,8 @@ class Loop:
                 cache.apply(kind, "MODIFIED", content)
 
     def _apply_page(self, page: Listed) -> None:
-        self._parts.cache.replace(page.resource, page.objects, page.version, first=page.first, last=page.last)
+        cache = self._parts.cache
+        cache.replace(page.resource, page.objects, page.version, first=page.first, last=page.last)
         page.applied()
         if page.last:
             self._freeze |= page.resource not in self._known

@@ -92,7 +92,6 @@ class Sidecar:
         cache = Cache(
             (COSCHEDULING_LABEL,) if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior
         )
-        self._metrics.show_cache(cache.counts)
         self._term_check = VersionCheck(cache, self._informers)
         members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
         scheduling = dataclasses.replace(scheduling, is_current=members.is_current)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import prometheus_client
@@ -225,7 +226,7 @@ class SidecarMetrics:
     def show_cache(self, counts: Callable[[], Mapping[str, int]]) -> None:
         """Show *counts*, the number of objects of each kind, in every answer from now on; it is called in other threads."""
         for kind in counts():
-            self.cached.labels(kind).set_function(lambda kind=kind: counts()[kind])
+            self.cached.labels(kind).set_function(functools.partial(_count, counts, kind))
 
     def leads(self, *, leading: bool) -> None:
         """Set whether this replica may write."""
@@ -335,6 +336,10 @@ class SidecarMetrics:
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
         return prometheus_client.generate_latest(self.registry)
+
+
+def _count(counts: Callable[[], Mapping[str, int]], kind: str) -> float:
+    return counts()[kind]
 
 
 def _described(metric: MetricWrapperBase) -> Described:

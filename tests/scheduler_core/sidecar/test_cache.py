@@ -13,6 +13,7 @@ from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.diagnosis import fragmentation
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
@@ -81,6 +82,19 @@ def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
         # The second time as the first: a cycle leaves the store as it found it.
         got = [each.decision for each in decide(store, roots, CycleOptions(strategy=strategy))]
         assert json_of(wanted) == json_of(got)
+
+
+@MANY
+@given(fed())
+def test_controllers_see_in_a_snapshot_of_groups_what_one_of_everything_shows(case):
+    _, store = case
+    whole, few = store.lazy_snapshot(), store.snapshot_of_groups()
+    assert [pod for pod in whole.pods if pod.group or pod.node < 0] == list(few.pods)
+    wanted = fragmentation.fragments(whole)
+    state = store.start_cycle(PlacingOptions(), frozenset())
+    got = fragmentation.largest(state, fragmentation.levels(few), fragmentation.examples(few))
+    state.stateful.give_back()
+    assert wanted == got
 
 
 def json_of(decisions):
@@ -176,6 +190,36 @@ def test_equal_texts_of_pods_are_one_object_also_after_a_change():
         assert [True] * len(shared) == [mine is its for mine, its in shared]
         assert (one.traits is other.traits) is not again
         assert store.usage.pods.pods["default/a"].key is one.key
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        pytest.param({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}, True, id="health"),
+        pytest.param({"status": {"startTime": "2026-08-02T00:00:00Z"}}, True, id="its start"),
+        pytest.param({"metadata": {"labels": {"tier": "db"}}}, False, id="labels"),
+        pytest.param({"metadata": {"deletionTimestamp": "2026-08-02T00:00:00Z"}}, False, id="deletion"),
+        pytest.param({"spec": {"priority": 9}}, False, id="priority"),
+        pytest.param({"spec": {"tolerations": [{"operator": "Exists"}]}}, False, id="form"),
+        pytest.param({"spec": {"containers": [{"name": "c", "image": "x:2"}]}}, False, id="image"),
+        pytest.param({"spec": {"nodeName": "n2"}}, False, id="node"),
+        pytest.param({"status": {"nominatedNodeName": "n2"}}, False, id="nomination"),
+    ],
+)
+def test_a_pod_on_a_node_of_which_only_the_status_changes_is_counted_once(change, same):
+    server, store = full(node("n1"), node("n2"), pod("a", on="n1"))
+    store.usage.placement_state()
+    counted = store.usage.pods.pods["default/a"]
+    record = store.usage.record(counted)
+    changed = {**pod("a", on="n1"), "apiVersion": "v1"}
+    server.put({**changed, **{part: {**changed.get(part, {}), **values} for part, values in change.items()}})
+    _, event = server.events[-1]
+    store.apply("Pod", "MODIFIED", histories.raw(event))
+
+    assert same == (store.usage.pods.pods["default/a"] is counted)
+    assert str(store.usage.pods.pods["default/a"].stamp.version) == event["metadata"]["resourceVersion"]
+    assert record != store.usage.record(store.usage.pods.pods["default/a"])
+    assert told(load([histories.raw(each) for each in server.objects.values()])) == told(store.snapshot())
 
 
 def test_a_kind_that_is_not_listed_is_not_complete():
