@@ -246,6 +246,8 @@ class Loop:
         cache = self._parts.cache
         cache.replace(page.resource, page.objects, page.version, first=page.first, last=page.last)
         page.applied()
+        # A list of all pods can take minutes.
+        self._last_run = time.monotonic()
         if page.last:
             self._freeze |= page.resource not in self._known
             self._known.add(page.resource)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,7 @@ from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, PREPARE_INTERVALS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried, Returned
+from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
 from scheduler_core.sidecar.queue.states import Active
@@ -233,6 +234,23 @@ def test_a_part_of_a_list_is_not_the_list():
 
     assert ((), [1]) == (turning.loop.unready(), applied)
     assert "Pod objects are listed and not read yet" in other.loop.unready()
+
+
+def test_a_loop_that_reads_a_long_list_is_alive(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: now[0]))
+    turning, seen = Turning(synced=False), []
+
+    def applied():
+        now[0] += STUCK_SECONDS
+
+    def later():
+        now[0] += 1.0
+        seen.append(turning.loop.dead())
+
+    turning.turn(Listed("Pod", [], "7", last=False, applied=applied), LoopCall(later, Future()))
+
+    assert [()] == seen
 
 
 @pytest.mark.parametrize("leading", [True, False])
