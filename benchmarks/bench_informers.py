@@ -215,7 +215,7 @@ def _parsing_seconds() -> float:
 
 
 def _gang_rows(server: StandIn, replica: Replica, size: int, rounds: int) -> Iterator[list[str]]:
-    """Measure gangs one after the other; the first one, for which the placement state is built, apart."""
+    """Measure gangs one after the other; the first one, for which further kinds are listed, apart."""
     decided: list[float] = []
     whole: list[float] = []
     for number in range(rounds):

@@ -6,6 +6,7 @@ The texts have the fields of objects of a real cluster that a client must skip: 
 from __future__ import annotations
 
 import array
+import bisect
 import functools
 import itertools
 import json
@@ -168,6 +169,8 @@ class Collection:
         self.kind, self.api_version, self.count, self.generate = kind, api_version, count, generate
         self.versions = array.array("q", range(1, count + 1))
         self.created: dict[tuple[str, str], Json] = {}
+        self.created_at: list[int] = []
+        """Version at which each of them was created."""
         self.history: list[Entry] = []
         self.dropped = 0
         """Number of entries that were dropped from the beginning of the history."""
@@ -179,8 +182,8 @@ class Collection:
         """Yield the objects from the place *start* on that exist at *version*, at most *limit*; each is shown as it is now."""
         last = min(self.count, start + limit)
         yield from (self.generate(number, self.versions[number]) for number in range(start, last))
-        of_created = [each for each in [*self.created.values()] if int(each["metadata"]["resourceVersion"]) <= version]
-        rest = of_created[max(0, start - self.count) : max(0, start + limit - self.count)]
+        existing = bisect.bisect_right(self.created_at, version)
+        rest = itertools.islice([*self.created.values()], max(0, start - self.count), min(existing, max(0, start + limit - self.count)))
         yield from (json.dumps(each).encode() for each in rest)
 
     def __len__(self) -> int:
@@ -237,6 +240,8 @@ class Store:
             version = self.next_version()
             content["metadata"]["resourceVersion"] = str(version)
             metadata = content["metadata"]
+            if event == "ADDED":
+                collection.created_at.append(version)
             collection.created[metadata.get("namespace", ""), metadata["name"]] = content
             collection.add(version, event, json.dumps(content).encode())
             self.changed.notify_all()
