@@ -1,6 +1,6 @@
 """Requests to the API server; a response is read whole, or as a stream of lines.
 
-Edge: urllib3.
+Edge: urllib3.  What is sent without a proxy does not use it: ``exchange``.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 import urllib3
 
 from apiserver.connection import Connection
 from apiserver.credentials import Identity
+from apiserver.exchange import LARGEST_ANSWER, Exchange, Response
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
 TOKEN_SECONDS = 10.0
 """Time after which the bearer token is read again."""
 LONGEST_LINE = 16 * 1024 * 1024
 """Limit for one watch event, in bytes; objects of the API server are much smaller."""
-LARGEST_ANSWER = 512 * 1024 * 1024
-"""Limit for a response that is read whole, in bytes."""
 _MANAGED = frozenset({"POST", "PUT", "PATCH"})
 """Methods with a parameter ``fieldManager``."""
 JSON = "application/json"
@@ -88,6 +88,19 @@ _SHOWN = 500
 
 _Headers = dict[str, str] | urllib3.HTTPHeaderDict
 _Open = Callable[..., urllib3.BaseHTTPResponse]
+_VISIBLE = re.compile(r"[!-~]*")
+_FORBIDDEN = re.compile(r"[\r\n\0]")
+"""Characters that end a header."""
+
+
+class Request(NamedTuple):
+    """One request; *path* begins with ``/``."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    content_type: str = JSON
+    query: Query = ()
 
 
 class Api:
@@ -109,7 +122,8 @@ class Api:
         self._identity, self._expires = Identity(), float("-inf")
         self._headers: _Headers = {}
         self._open: _Open | None = None
-        self._base = self.host
+        self._exchange: Exchange | None = None
+        self._base, self._head = self.host, ""
 
     def open(self, path: str, query: Query = (), read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
         """Send a GET and return the response with its body unread; *read_seconds* limits the time without data.
@@ -129,21 +143,67 @@ class Api:
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
         """Send a request with any method and return the body of the response, which must begin within *seconds*.  Raises as ``open``."""
-        return _read_body(self._sent(method, path, body, content_type, query, seconds))
+        return self._sent(Request(method, path, body, content_type, query), seconds).body
 
     def send_heeding_warnings(self, method: str, path: str, body: bytes, *, query: Query = (), seconds: float = READ_SECONDS) -> Warnings:
         """Send a request with a body in JSON and return the warnings of the response.  Raises as ``open``."""
-        response = self._sent(method, path, body, JSON, query, seconds)
-        _read_body(response)
-        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(", ".join(response.headers.getlist("Warning"))))
+        response = self._sent(Request(method, path, body, JSON, query), seconds)
+        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(response.header("warning") or ""))
 
-    def _sent(
-        self, method: str, path: str, body: bytes | None, content_type: str, query: Query, seconds: float
-    ) -> urllib3.BaseHTTPResponse:
-        if method in _MANAGED:
-            query = (*query, *self._field_manager)
+    def send_all(self, requests: Sequence[Request], seconds: float = READ_SECONDS) -> list[bytes | Exception]:
+        """Send *requests* at the same time, as ``send`` does each, and return the body of each response, or what ``send`` would raise."""
+        return [each if isinstance(each, Exception) else each.body for each in self._all_sent(requests, seconds)]
+
+    def _sent(self, request: Request, seconds: float) -> Response:
+        (response,) = self._all_sent([request], seconds)
+        if isinstance(response, Exception):
+            raise response
+        return response
+
+    def _all_sent(self, requests: Sequence[Request], seconds: float) -> list[Response | Exception]:
+        self._renewed()
+        if (exchange := self._exchange) is None:
+            return [self._sent_by_proxy(each, seconds) for each in requests]
+        responses = exchange.responses([self._text(each) for each in requests], seconds)
+        return [self._checked(each) if isinstance(each, Response) else each for each in responses]
+
+    def _text(self, request: Request) -> bytes:
+        """Return a request as it is sent."""
+        method, path, body, content_type, _ = request
+        url = self._url(path, self._parameters(request))
+        if not _VISIBLE.fullmatch(url):
+            url = urllib.parse.quote(url, safe="/?&=%:,;+!$'()*@~")
+        kind = f"Content-Type: {content_type}\r\n" if body is not None else ""
+        length = f"Content-Length: {len(body or b'')}\r\n" if body is not None or method in _MANAGED else ""
+        return f"{method} {url} HTTP/1.1\r\n{self._head}{kind}{length}\r\n".encode("latin-1") + (body or b"")
+
+    def _parameters(self, request: Request) -> Query:
+        return (*request.query, *self._field_manager) if request.method in _MANAGED else request.query
+
+    def _url(self, path: str, query: Query) -> str:
+        return f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
+
+    def _sent_by_proxy(self, request: Request, seconds: float) -> Response | Exception:
+        method, path, body, content_type, _ = request
         headers = {"Content-Type": content_type} if body is not None else {}
-        return self._request(method, path, query, seconds, body, headers, total=seconds)
+        try:
+            response = self._request(method, path, self._parameters(request), seconds, body, headers, total=seconds)
+            received = {name.lower().encode(): ", ".join(response.headers.getlist(name)).encode("latin-1") for name in response.headers}
+            return Response(response.status, received, _read_body(response))
+        except (ReplyError, ValueError, *TRANSPORT) as error:
+            return error
+
+    def _checked(self, response: Response) -> Response | ReplyError:
+        """Return *response*, or the error that it is."""
+        if response.status < 300:
+            return response
+        self._refused(response.status)
+        return reply_error(response.status, response.body, _seconds(response.header("retry-after")))
+
+    def _refused(self, status: int) -> None:
+        if status == HTTPStatus.UNAUTHORIZED:
+            self._expires = float("-inf")
+            self.connection.credentials.refused()
 
     def _request(
         self,
@@ -156,15 +216,12 @@ class Api:
         total: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         send = self._renewed()
-        url = f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
         timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds, total=total)
         sent = self._headers.copy()
         sent.update(headers)
-        response = send(method, url, body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False)
+        response = send(method, self._url(path, query), body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False)
         if response.status >= 300:
-            if response.status == HTTPStatus.UNAUTHORIZED:
-                self._expires = float("-inf")
-                self.connection.credentials.refused()
+            self._refused(response.status)
             raise _error(response)
         return response
 
@@ -179,13 +236,14 @@ class Api:
                 self._open, self._base = self._connected(identity)
             if identity != self._identity or not self._headers:
                 self._headers = _headers((("Accept", JSON), ("User-Agent", "muster"), *identity.headers))
+                self._head = _head(("Host", urllib.parse.urlsplit(self.host).netloc.rpartition("@")[2]), *self._headers.items())
             self._identity, self._expires = identity, now + TOKEN_SECONDS
             return self._open
 
     def _connected(self, identity: Identity) -> tuple[_Open, str]:
         """Return the function that sends a request, and the part of a URL that it needs before the path."""
         try:
-            manager = self.connection.pools(identity.certificate)
+            manager, self._exchange = self.connection.pools(identity.certificate), self.connection.exchange(identity.certificate, CONNECT_SECONDS)
         except ValueError as error:
             raise OSError(str(error)) from None
         # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.
@@ -203,6 +261,13 @@ def _headers(pairs: Sequence[tuple[str, str]]) -> _Headers:
     """Return headers, as a dict unless a name is there twice."""
     by_name = dict(pairs)
     return by_name if len(by_name) == len(pairs) else urllib3.HTTPHeaderDict(pairs)
+
+
+def _head(*pairs: tuple[str, str]) -> str:
+    """Return headers as they are sent.  Raises ValueError if one of them would end before its end."""
+    if any(_FORBIDDEN.search(each) for pair in pairs for each in pair):
+        raise ValueError("a header that is sent to the API server must be one line")
+    return "".join(f"{name}: {value}\r\n" for name, value in pairs)
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
