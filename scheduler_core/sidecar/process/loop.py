@@ -206,7 +206,7 @@ class Loop:
             case Changed(resource, event, content, version):
                 cache.apply(resource, event, content)
                 cache.complete(resource, version)
-                self._parts.metrics.events.labels(kind=resource).inc()
+                self._parts.metrics.received(resource)
                 self._parts.controllers.changed(kind_of(resource))
             case Bookmark(resource, version):
                 cache.complete(resource, version)

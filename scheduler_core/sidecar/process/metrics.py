@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 import prometheus_client
@@ -72,6 +73,8 @@ class SidecarMetrics:
         """Labels with the kind of a root, or of the group whose placements are evaluated."""
         self._replica = (profile if places else "", identity)
         self._counters = Counters()
+        # To find a series takes longer than to count.
+        self._counted = functools.cache(lambda counter, *labels: counter.labels(*labels))
         self.registry = prometheus_client.CollectorRegistry()
         # Memory, open files and start time, as in every Kubernetes component.
         prometheus_client.ProcessCollector(registry=self.registry)
@@ -234,7 +237,11 @@ class SidecarMetrics:
 
     def written(self, write: str, outcome: WriteOutcome) -> None:
         """Count a write of this name."""
-        self.writes.labels(kind=write, outcome=outcome.value).inc()
+        self._counted(self.writes, write, outcome.value).inc()
+
+    def received(self, resource: str) -> None:
+        """Count a watch event of a resource."""
+        self._counted(self.events, resource).inc()
 
     def built(self, objects: Mapping[tuple[str, str], int], waiting: int, oldest: float) -> None:
         """Set the number of objects whose groups are asked for, by kind and result, and of waiting pods, with the age of the oldest."""
