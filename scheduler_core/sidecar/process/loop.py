@@ -32,6 +32,8 @@ from scheduler_core.wording.live_words import live_words
 
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
+PAUSE_SECONDS = 0.003
+"""Pause after each iteration without further work: the messages that arrive meanwhile cost one iteration, not one each."""
 IDLE_SECONDS = 1.0
 LATE_SECONDS = 5.0
 """Time after which it is logged that a term waits for a kind."""
@@ -88,6 +90,9 @@ class Loop:
         wait = 0.0
         while not self._stopped.is_set():
             wait = self.run_once(wait)
+            if wait > PAUSE_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+                wait -= PAUSE_SECONDS
 
     def stop(self) -> None:
         """Stop after the current iteration."""

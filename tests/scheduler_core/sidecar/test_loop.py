@@ -39,7 +39,7 @@ TELL = RecordEvent(GROUP, "Normal", "R", "")
 def clock(monkeypatch):
     """The loop's clock, which stands still unless it is moved."""
     found = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now, sleep=lambda _: None))
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
     return found
 
