@@ -9,10 +9,9 @@ import re
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import NamedTuple
 
 import msgspec
 import urllib3
@@ -89,18 +88,8 @@ _SHOWN = 500
 _Headers = dict[str, str] | urllib3.HTTPHeaderDict
 _Open = Callable[..., urllib3.BaseHTTPResponse]
 _VISIBLE = re.compile(r"[!-~]*")
-_FORBIDDEN = re.compile(r"[\r\n\0]")
-"""Characters that end a header."""
-
-
-class Request(NamedTuple):
-    """One request; *path* begins with ``/``."""
-
-    method: str
-    path: str
-    body: bytes | None = None
-    content_type: str = JSON
-    query: Query = ()
+_OF_URLS = "/?&=%:,;+!$'()*@~"
+_ENDS_HEADER = re.compile(r"[\r\n\0]")
 
 
 class Api:
@@ -143,62 +132,35 @@ class Api:
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
         """Send a request with any method and return the body of the response, which must begin within *seconds*.  Raises as ``open``."""
-        return self._sent(Request(method, path, body, content_type, query), seconds).body
+        return self._sent(method, path, body, content_type, query, seconds).body
 
     def send_heeding_warnings(self, method: str, path: str, body: bytes, *, query: Query = (), seconds: float = READ_SECONDS) -> Warnings:
         """Send a request with a body in JSON and return the warnings of the response.  Raises as ``open``."""
-        response = self._sent(Request(method, path, body, JSON, query), seconds)
-        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(response.header("warning") or ""))
+        response = self._sent(method, path, body, JSON, query, seconds)
+        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(response.headers.get("warning", "")))
 
-    def send_all(self, requests: Sequence[Request], seconds: float = READ_SECONDS) -> list[bytes | Exception]:
-        """Send *requests* at the same time, as ``send`` does each, and return the body of each response, or what ``send`` would raise."""
-        return [each if isinstance(each, Exception) else each.body for each in self._all_sent(requests, seconds)]
-
-    def _sent(self, request: Request, seconds: float) -> Response:
-        (response,) = self._all_sent([request], seconds)
-        if isinstance(response, Exception):
-            raise response
-        return response
-
-    def _all_sent(self, requests: Sequence[Request], seconds: float) -> list[Response | Exception]:
+    def _sent(self, method: str, path: str, body: bytes | None, content_type: str, query: Query, seconds: float) -> Response:
+        if method in _MANAGED:
+            query = (*query, *self._field_manager)
+        kind = {"Content-Type": content_type} if body is not None else {}
         self._renewed()
         if (exchange := self._exchange) is None:
-            return [self._sent_by_proxy(each, seconds) for each in requests]
-        responses = exchange.responses([self._text(each) for each in requests], seconds)
-        return [self._checked(each) if isinstance(each, Response) else each for each in responses]
-
-    def _text(self, request: Request) -> bytes:
-        """Return a request as it is sent."""
-        method, path, body, content_type, _ = request
-        url = self._url(path, self._parameters(request))
+            by_proxy = self._request(method, path, query, seconds, body, kind, total=seconds)
+            headers = {name.lower(): ", ".join(by_proxy.headers.getlist(name)) for name in by_proxy.headers}
+            return Response(by_proxy.status, headers, _read_body(by_proxy))
+        url = self._url(path, query)
         if not _VISIBLE.fullmatch(url):
-            url = urllib.parse.quote(url, safe="/?&=%:,;+!$'()*@~")
-        kind = f"Content-Type: {content_type}\r\n" if body is not None else ""
-        length = f"Content-Length: {len(body or b'')}\r\n" if body is not None or method in _MANAGED else ""
-        return f"{method} {url} HTTP/1.1\r\n{self._head}{kind}{length}\r\n".encode("latin-1") + (body or b"")
-
-    def _parameters(self, request: Request) -> Query:
-        return (*request.query, *self._field_manager) if request.method in _MANAGED else request.query
+            url = urllib.parse.quote(url, safe=_OF_URLS)
+        length = [("Content-Length", str(len(body or b"")))] if body is not None or method in _MANAGED else []
+        head = f"{method} {url} HTTP/1.1\r\n{self._head}{_lines([*kind.items(), *length])}\r\n"
+        response = exchange.response(head.encode("latin-1") + (body or b""), seconds)
+        if response.status >= 300:
+            self._refused(response.status)
+            raise reply_error(response.status, response.body, _seconds(response.headers.get("retry-after")))
+        return response
 
     def _url(self, path: str, query: Query) -> str:
         return f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
-
-    def _sent_by_proxy(self, request: Request, seconds: float) -> Response | Exception:
-        method, path, body, content_type, _ = request
-        headers = {"Content-Type": content_type} if body is not None else {}
-        try:
-            response = self._request(method, path, self._parameters(request), seconds, body, headers, total=seconds)
-            received = {name.lower().encode(): ", ".join(response.headers.getlist(name)).encode("latin-1") for name in response.headers}
-            return Response(response.status, received, _read_body(response))
-        except (ReplyError, ValueError, *TRANSPORT) as error:
-            return error
-
-    def _checked(self, response: Response) -> Response | ReplyError:
-        """Return *response*, or the error that it is."""
-        if response.status < 300:
-            return response
-        self._refused(response.status)
-        return reply_error(response.status, response.body, _seconds(response.header("retry-after")))
 
     def _refused(self, status: int) -> None:
         if status == HTTPStatus.UNAUTHORIZED:
@@ -219,7 +181,9 @@ class Api:
         timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds, total=total)
         sent = self._headers.copy()
         sent.update(headers)
-        response = send(method, self._url(path, query), body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False)
+        response = send(
+            method, self._url(path, query), body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False
+        )
         if response.status >= 300:
             self._refused(response.status)
             raise _error(response)
@@ -236,14 +200,16 @@ class Api:
                 self._open, self._base = self._connected(identity)
             if identity != self._identity or not self._headers:
                 self._headers = _headers((("Accept", JSON), ("User-Agent", "muster"), *identity.headers))
-                self._head = _head(("Host", urllib.parse.urlsplit(self.host).netloc.rpartition("@")[2]), *self._headers.items())
+                host = urllib.parse.urlsplit(self.host).netloc.rpartition("@")[2]
+                self._head = _lines([("Host", host), *self._headers.items()])
             self._identity, self._expires = identity, now + TOKEN_SECONDS
             return self._open
 
     def _connected(self, identity: Identity) -> tuple[_Open, str]:
         """Return the function that sends a request, and the part of a URL that it needs before the path."""
         try:
-            manager, self._exchange = self.connection.pools(identity.certificate), self.connection.exchange(identity.certificate, CONNECT_SECONDS)
+            manager = self.connection.pools(identity.certificate)
+            self._exchange = self.connection.exchange(identity.certificate, CONNECT_SECONDS)
         except ValueError as error:
             raise OSError(str(error)) from None
         # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.
@@ -263,11 +229,12 @@ def _headers(pairs: Sequence[tuple[str, str]]) -> _Headers:
     return by_name if len(by_name) == len(pairs) else urllib3.HTTPHeaderDict(pairs)
 
 
-def _head(*pairs: tuple[str, str]) -> str:
-    """Return headers as they are sent.  Raises ValueError if one of them would end before its end."""
-    if any(_FORBIDDEN.search(each) for pair in pairs for each in pair):
+def _lines(headers: Iterable[tuple[str, str]]) -> str:
+    """Return headers as they are sent.  Raises ValueError if one of them has several lines."""
+    lines_ = [f"{name}: {value}" for name, value in headers]
+    if any(map(_ENDS_HEADER.search, lines_)):
         raise ValueError("a header that is sent to the API server must be one line")
-    return "".join(f"{name}: {value}\r\n" for name, value in pairs)
+    return "".join([f"{each}\r\n" for each in lines_])
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

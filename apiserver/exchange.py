@@ -1,6 +1,6 @@
-"""Requests over kept connections to one server, each answered whole; several can be under way in one thread.
+"""Requests over kept connections to one server, with responses that are read whole.
 
-It does what the writer of a busy scheduler needs of HTTP/1.1, in a quarter of urllib3's processor time.  Edge: sockets.
+It does what a client needs that writes often, in a quarter of urllib3's processor time.  Edge: sockets.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Sequence
 
 LARGEST_ANSWER = 512 * 1024 * 1024
 """Limit for a response that is read whole, in bytes."""
 _LONGEST_HEAD = 65536
 _CHUNK = 65536
 _SHORTEST_SECONDS = 0.001
-_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-_HEADER = re.compile(rb"\r\n([^:\r\n]+):[ \t]*([^\r\n]*)")
+_STATUS = re.compile(r"HTTP/1\.[01] (\d{3})")
+_HEADER = re.compile(r"\r\n([^:\r\n]+):[ \t]*([^\r\n]*)")
 _WITHOUT_BODY = frozenset({204, 304})
 _CONTINUED = range(100, 200)
 
@@ -33,13 +32,8 @@ class Response:
     """Response with its *body*; the names of *headers* have lower case, values of one name are joined by a comma."""
 
     status: int
-    headers: dict[bytes, bytes]
+    headers: dict[str, str]
     body: bytes
-
-    def header(self, name: str) -> str | None:
-        """Return the value of a header with the lower-case *name*; None if there is none."""
-        value = self.headers.get(name.encode())
-        return None if value is None else value.decode("latin-1").strip()
 
 
 class _Connection:
@@ -75,32 +69,32 @@ class _Connection:
         while status in _CONTINUED:
             status, headers = self._head(deadline)
         self._socket.settimeout(seconds)
-        length = headers.get(b"content-length", b"")
+        length = headers.get("content-length", "").strip()
         if status in _WITHOUT_BODY:
             body = b""
-        elif b"chunked" in headers.get(b"transfer-encoding", b"").lower():
+        elif "chunked" in headers.get("transfer-encoding", "").lower():
             body = self._chunks()
-        elif length.isdigit():
+        elif length.isascii() and length.isdecimal():
             body = self._take(int(length))
         else:
             body = self._rest()
-        self.keeps = self.keeps and b"close" not in headers.get(b"connection", b"").lower()
+        self.keeps = self.keeps and "close" not in headers.get("connection", "").lower()
         return Response(status, headers, body)
 
-    def _head(self, deadline: float) -> tuple[int, dict[bytes, bytes]]:
+    def _head(self, deadline: float) -> tuple[int, dict[str, str]]:
         while (end := self._unread.find(b"\r\n\r\n")) < 0:
             if len(self._unread) > _LONGEST_HEAD:
                 raise UnreadableError(f"the head of a response must be at most {_LONGEST_HEAD} bytes")
             self._socket.settimeout(max(_SHORTEST_SECONDS, deadline - time.monotonic()))
             self._fill()
-        head = bytes(self._unread[:end])
+        head = self._unread[:end].decode("latin-1")
         del self._unread[: end + 4]
         if (status := _STATUS.match(head)) is None:
             raise UnreadableError(f"the response begins with {head[:40]!r}, not with a status of HTTP/1.1")
-        headers: dict[bytes, bytes] = {}
+        headers: dict[str, str] = {}
         for name, value in _HEADER.findall(head):
             key = name.lower()
-            headers[key] = headers[key] + b", " + value if key in headers else value
+            headers[key] = f"{headers[key]}, {value}" if key in headers else value
         return int(status[1]), headers
 
     def _fill(self) -> None:
@@ -162,25 +156,26 @@ class Exchange:
         for each in self._idle:
             each.close()
 
-    def responses(self, requests: Sequence[bytes], seconds: float) -> list[Response | Exception]:
-        """Send all *requests*, each over a connection of its own, and return the response to each, or the error that replaces it.
+    def response(self, request: bytes, seconds: float) -> Response:
+        """Send *request* and return the response, whose head must come within *seconds*.
 
-        The head of each response must come within *seconds*.  The error is an OSError or a ValueError.
+        Raises:
+            OSError, ValueError: there is no response that can be read.
+
         """
         deadline = time.monotonic() + seconds
-        sent = [self._sent(each, deadline) for each in requests]
-        return [each if isinstance(each, Exception) else self._received(each, deadline, seconds) for each in sent]
-
-    def _sent(self, request: bytes, deadline: float) -> _Connection | Exception:
-        connection: _Connection | None = None
+        connection = self._connected(deadline)
         try:
-            connection = self._connected(deadline)
             connection.send(request, max(_SHORTEST_SECONDS, deadline - time.monotonic()))
-        except (OSError, ValueError) as error:
-            if connection is not None:
-                connection.close()
-            return error
-        return connection
+            response = connection.receive(deadline, seconds)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.keeps and len(self._idle) < self._kept:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return response
 
     def _connected(self, deadline: float) -> _Connection:
         while self._idle:
@@ -194,18 +189,6 @@ class Exchange:
             connection.close()
         left = max(_SHORTEST_SECONDS, deadline - time.monotonic())
         return _Connection(self._address, self._tls, self._server_name, min(self._connect_seconds, left))
-
-    def _received(self, connection: _Connection, deadline: float, seconds: float) -> Response | Exception:
-        try:
-            response = connection.receive(deadline, seconds)
-        except (OSError, ValueError) as error:
-            connection.close()
-            return error
-        if connection.keeps and len(self._idle) < self._kept:
-            self._idle.append(connection)
-        else:
-            connection.close()
-        return response
 
 
 def _size(line: bytes) -> int:

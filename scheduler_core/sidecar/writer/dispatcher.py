@@ -36,8 +36,6 @@ LOST_SECONDS = 15.0
 """Time for which a request without a response may still be carried out by the API server, or by a proxy before it."""
 MAX_PAUSE = 30.0
 """Maximum pause of all writes, even if the server requests a longer one."""
-TOGETHER = 4
-"""Maximum number of writes that one thread carries out at the same time: fewer threads have to wake up."""
 _LOST = "another replica leads"
 
 ResultHandler = Callable[[Write, WriteOutcome, str], None]
@@ -73,8 +71,6 @@ class Dispatcher:
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._stopped = False
-        self._in_flight = 0
-        """Number of writes that are being carried out, at most that of the threads."""
         self._lost_at = float("-inf")
         """Time of the last request whose effect is not known."""
 
@@ -132,96 +128,59 @@ class Dispatcher:
         with self._changed:
             for each in new:
                 self._work_queue.add(each)
-            # A thread that takes writes wakes up the next one.
-            self._changed.notify()
+            self._changed.notify(len(new))
 
     def _work(self) -> None:
-        while tasks := self._next():
-            results = self._attempt_all(tasks) if len(tasks) > 1 else [self._attempt(tasks[0])]
-            self._finish([(task, *result) for task, result in zip(tasks, results, strict=True)])
+        while (task := self._next()) is not None:
+            self._finish(task, *self._attempt(task))
 
-    def _next(self) -> list[QueuedWrite]:
-        """Return the writes that the calling thread carries out next; none: it must end."""
+    def _next(self) -> QueuedWrite | None:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                free = len(self._threads) - self._in_flight
-                if free > 0 and (task := self._work_queue.get(now)) is not None:
-                    tasks = [task]
-                    if self._joins(task):
-                        tasks += self._work_queue.get_more(now, min(TOGETHER, free) - 1, self._joins)
-                    self._in_flight += len(tasks)
-                    # There may be more than this thread takes.
-                    self._changed.notify()
-                    return tasks
-                moment = self._work_queue.next_at() if free > 0 else None
+                if (task := self._work_queue.get(now)) is not None:
+                    return task
+                moment = self._work_queue.next_at()
                 self._changed.wait(None if moment is None else max(0.0, moment - now))
-            return []
+            return None
 
-    def _joins(self, task: QueuedWrite) -> bool:
-        """Return whether a thread can carry out a task together with others."""
-        return task.plan is None and not task.read_first and self._executor.is_one_request(task.write)
-
-    def _finish(self, results: Sequence[tuple[QueuedWrite, WriteOutcome | None, str]]) -> None:
-        """Record the outcomes of tasks; without an outcome a task is retried."""
+    def _finish(self, task: QueuedWrite, outcome: WriteOutcome | None, why: str) -> None:
+        """Record the outcome of a task; without an outcome the task is retried."""
         with self._changed:
-            self._in_flight -= len(results)
-            dry_runs = {id(task) for task, outcome, why in results if self._is_last(task, outcome, why)}
-            # One more thread is enough: it wakes up the next one.
+            if outcome is None:
+                wait = min(INITIAL_BACKOFF * 2 ** (task.tries - 1), MAX_BACKOFF) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
+                self._work_queue.add_after(task, time.monotonic() + wait)
+                self._changed.notify()
+                return
+            self._work_queue.done(task)
+            finished = task.plan is None or _record_dry_run(task.plan, task.write, outcome, why)
+            # One more thread is enough for the next write of this object.
             self._changed.notify()
-        for task, outcome, why in results:
-            if task.plan is not None:
-                if id(task) in dry_runs:
-                    task.plan.on_done(task.plan.refused, task.plan.why)
-            elif outcome is not None and not isinstance(task.write, RecordEvent):
-                self._on_result(task.write, outcome, why)
-
-    def _is_last(self, task: QueuedWrite, outcome: WriteOutcome | None, why: str) -> bool:
-        """Record the outcome of a task, and return whether it is the last one of a dry run."""
-        if outcome is None:
-            wait = min(INITIAL_BACKOFF * 2 ** (task.tries - 1), MAX_BACKOFF) * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
-            self._work_queue.add_after(task, time.monotonic() + wait)
-            return False
-        self._work_queue.done(task)
-        return task.plan is not None and _record_dry_run(task.plan, task.write, outcome, why)
-
-    def _attempt_all(self, tasks: Sequence[QueuedWrite]) -> list[tuple[WriteOutcome | None, str]]:
-        """Carry out tasks of one request each at the same time; results as of ``_attempt``."""
-        for each in tasks:
-            self._begin(each)
-        current = [each for each in tasks if self._is_current(each)]
-        errors = dict(zip(map(id, current), self._executor.execute_all([each.write for each in current]), strict=True))
-        return [self._result(each, errors[id(each)]) if id(each) in errors else (WriteOutcome.DROPPED, _LOST) for each in tasks]
+        if task.plan is not None:
+            if finished:
+                task.plan.on_done(task.plan.refused, task.plan.why)
+        elif not isinstance(task.write, RecordEvent):
+            self._on_result(task.write, outcome, why)
 
     def _attempt(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         """Carry out a task and return its outcome and reason; without an outcome the task must be retried."""
-        self._begin(task)
-        try:
-            return self._execute(task)
-        except (ReplyError, NotLeadingError, KeyError, ValueError, *TRANSPORT) as error:
-            return self._result(task, error)
-
-    def _begin(self, task: QueuedWrite) -> None:
         if not task.tries:
             # The time limit starts with the first try: a write that waited long in the queue must not fail at its first error.
             task.until = time.monotonic() + WRITE_SECONDS
         task.tries += 1
-
-    def _result(self, task: QueuedWrite, error: Exception | None) -> tuple[WriteOutcome | None, str]:
-        """Return outcome and reason of a try that has raised *error*, or has succeeded."""
-        match error:
-            case None:
-                return WriteOutcome.DONE, ""
-            case ReplyError():
-                return self._handle_error(task, error)
-            case NotLeadingError():
-                return WriteOutcome.DROPPED, _LOST
-            case KeyError():
-                return WriteOutcome.REFUSED, f"the API server does not serve {error}"
-        task.read_first = True
-        self._mark_maybe_done(task)
-        self._report_retry(task, f"{type(error).__name__}: {error}")
-        return self._retry(task, f"{type(error).__name__}: {error}")
+        try:
+            return self._execute(task)
+        except ReplyError as error:
+            return self._handle_error(task, error)
+        except NotLeadingError:
+            return WriteOutcome.DROPPED, _LOST
+        except KeyError as error:
+            return WriteOutcome.REFUSED, f"the API server does not serve {error}"
+        except (ValueError, *TRANSPORT) as error:
+            task.read_first = True
+            self._mark_maybe_done(task)
+            self._report_retry(task, f"{type(error).__name__}: {error}")
+            return self._retry(task, f"{type(error).__name__}: {error}")
 
     def _handle_error(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
         match next_step(error.code, error.causes, task.write):
@@ -272,13 +231,10 @@ class Dispatcher:
     def _retry(self, task: QueuedWrite, why: str, otherwise: WriteOutcome = WriteOutcome.FAILED) -> tuple[WriteOutcome | None, str]:
         return (None, why) if time.monotonic() < task.until else (otherwise, why)
 
-    def _is_current(self, task: QueuedWrite) -> bool:
-        """Return whether this process leads in the term of a task; a dry run changes nothing, so its term does not matter."""
-        return self._remaining() > 0 and (task.plan is not None or task.term == self._term())
-
     def _execute(self, task: QueuedWrite) -> tuple[WriteOutcome | None, str]:
         write = task.write
-        if not self._is_current(task):
+        # A dry run changes nothing, so its term does not matter.
+        if self._remaining() <= 0 or (task.plan is None and task.term != self._term()):
             return WriteOutcome.DROPPED, _LOST
         if task.read_first and not isinstance(write, RecordEvent):
             task.read_first = False

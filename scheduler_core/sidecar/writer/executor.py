@@ -9,12 +9,12 @@ import contextlib
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from apiserver.api import TRANSPORT, Api, ReplyError, Request
+from apiserver.api import TRANSPORT, Api, ReplyError
 from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
@@ -91,10 +91,14 @@ class Executor:
 
         """
         match write:
-            case Bind() | Nominate() | SetCondition() if self.is_one_request(write):
-                self.send(self._one_request(write))
-            case SetCondition():
+            case Bind():
+                self.send(requests.bind(write, self._paths))
+            case Nominate():
+                self.send(requests.nominate(write, self._paths))
+            case SetCondition() if _reports_not_placed(write) or requests.is_custom(write.target, self._paths):
                 return self._by_content(write)
+            case SetCondition():
+                self.send(requests.set_condition(write, self._paths, _now()))
             case Evict() | Remove():
                 self._evict_or_delete(write, dry_run=dry_run)
             case RecordEvent():
@@ -104,32 +108,6 @@ class Executor:
             case Ungate() | AddFinalizer() | RemoveFinalizer() | ReserveVolume() | SelectNode() | ClearSelectedNode():
                 return self._by_content(write)
         return WriteOutcome.DONE, ""
-
-    def is_one_request(self, write: Write) -> bool:
-        """Return whether *write* is one request that does not depend on the current object."""
-        if isinstance(write, SetCondition):
-            return not (_reports_not_placed(write) or requests.is_custom(write.target, self._paths))
-        return isinstance(write, Bind | Nominate)
-
-    def execute_all(self, writes: Sequence[Write]) -> list[Exception | None]:
-        """Carry out *writes*, each of one request, at the same time; return the error of each, as ``execute`` raises it, None if it is done."""
-        try:
-            sent, seconds = [_prepared(self._one_request(each)) for each in writes], self._seconds()
-        except (KeyError, NotLeadingError) as error:
-            return [error] * len(writes)
-        self.requests += len(sent)
-        return [each if isinstance(each, Exception) else None for each in self._api.send_all(sent, seconds)]
-
-    def _one_request(self, write: Write) -> ApiRequest:
-        match write:
-            case Bind():
-                return requests.bind(write, self._paths)
-            case Nominate():
-                return requests.nominate(write, self._paths)
-            case SetCondition():
-                return requests.set_condition(write, self._paths, _now())
-            case _:
-                raise TypeError(f"internal error: {type(write).__name__} is not one request")
 
     def _evict_or_delete(self, write: Evict | Remove, *, dry_run: bool) -> None:
         """Evict or delete a pod.  The eviction API sets its own condition, which ours replaces; a deletion sets no condition."""
@@ -200,19 +178,17 @@ class Executor:
 
     def send(self, request: ApiRequest) -> bytes:
         """Send one request and return the response; errors as in ``execute``."""
-        sent, seconds = _prepared(request), self._seconds()
-        self.requests += 1
-        return self._api.send(sent.method, sent.path, sent.body, content_type=sent.content_type, query=sent.query, seconds=seconds)
-
-    def _seconds(self) -> float:
-        """Return the time for a request.  Raises NotLeadingError."""
         if (left := self._remaining()) <= 0:
             raise NotLeadingError
-        return max(_SHORTEST_SECONDS, min(REQUEST_SECONDS, left))
-
-
-def _prepared(request: ApiRequest) -> Request:
-    return Request(request.method, request.path, request.body, request.content_type, [("dryRun", "All")] if request.dry_run else ())
+        self.requests += 1
+        return self._api.send(
+            request.method,
+            request.path,
+            request.body,
+            content_type=request.content_type,
+            query=[("dryRun", "All")] if request.dry_run else [],
+            seconds=max(_SHORTEST_SECONDS, min(REQUEST_SECONDS, left)),
+        )
 
 
 def _request(write: _ByContent, content: Any, paths: Paths) -> ApiRequest | None:

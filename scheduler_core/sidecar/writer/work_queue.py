@@ -9,7 +9,7 @@ import collections
 import dataclasses
 import heapq
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Ref, Write
 
@@ -90,13 +90,6 @@ class WorkQueue:
         while self._later and self._later[0][0] <= now:
             self._make_ready(heapq.heappop(self._later)[2])
         return self._by_key[heapq.heappop(self._ready)[3]][0] if self._ready else None
-
-    def get_more(self, now: float, most: int, joins: Callable[[QueuedWrite], bool]) -> Iterator[QueuedWrite]:
-        """Yield up to *most* next writes, as ``get`` returns them, for as long as the next one *joins* the others."""
-        for _ in range(most):
-            if not self._ready or now < self.paused_until or not joins(self._by_key[self._ready[0][3]][0]):
-                return
-            yield self._by_key[heapq.heappop(self._ready)[3]][0]
 
     def next_at(self) -> float | None:
         """Return the time from which ``get`` can return a write; None: not before the next ``add``."""

@@ -83,15 +83,6 @@ class Server:
             raise answer
         return json.dumps(answer if answer is not None else self.found or content(pod())).encode()
 
-    def send_all(self, requests, seconds):
-        return [self._sent(each, seconds) for each in requests]
-
-    def _sent(self, request, seconds):
-        try:
-            return self.send(request.method, request.path, request.body, content_type=request.content_type, query=request.query, seconds=seconds)
-        except Exception as error:
-            return error
-
     @property
     def methods(self):
         return [each.method for each in self.asked]
@@ -119,7 +110,7 @@ class Publishing:
         lanes = self.publisher._work_queue
         while True:
             if (task := lanes.get(self.clock.now)) is not None:
-                self.publisher._finish([(task, *self.publisher._attempt(task))])
+                self.publisher._finish(task, *self.publisher._attempt(task))
             elif (moment := lanes.next_at()) is not None:
                 assert moment > self.clock.now
                 self.clock.now = moment
@@ -285,7 +276,7 @@ def test_a_shorter_word_does_not_end_a_longer_wait(publishing):
     found.publisher.submit([BIND, Bind(pod("other"), "n2")])
     both = [found.publisher._work_queue.get(0.0) for _ in range(2)]
     for each in both:
-        found.publisher._finish([(each, *found.publisher._attempt(each))])
+        found.publisher._finish(each, *found.publisher._attempt(each))
     found.work()
 
     assert [0.0, 0.0, 4.0, 4.0] == [each.at for each in server.asked]
