@@ -9,7 +9,7 @@ import re
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 
@@ -89,7 +89,6 @@ _Headers = dict[str, str] | urllib3.HTTPHeaderDict
 _Open = Callable[..., urllib3.BaseHTTPResponse]
 _VISIBLE = re.compile(r"[!-~]*")
 _OF_URLS = "/?&=%:,;+!$'()*@~"
-_ENDS_HEADER = re.compile(r"[\r\n\0]")
 
 
 class Api:
@@ -142,17 +141,19 @@ class Api:
     def _sent(self, method: str, path: str, body: bytes | None, content_type: str, query: Query, seconds: float) -> Response:
         if method in _MANAGED:
             query = (*query, *self._field_manager)
-        kind = {"Content-Type": content_type} if body is not None else {}
         self._renewed()
         if (exchange := self._exchange) is None:
+            kind = {"Content-Type": content_type} if body is not None else {}
             by_proxy = self._request(method, path, query, seconds, body, kind, total=seconds)
             headers = {name.lower(): ", ".join(by_proxy.headers.getlist(name)) for name in by_proxy.headers}
             return Response(by_proxy.status, headers, _read_body(by_proxy))
         url = self._url(path, query)
         if not _VISIBLE.fullmatch(url):
             url = urllib.parse.quote(url, safe=_OF_URLS)
-        length = [("Content-Length", str(len(body or b"")))] if body is not None or method in _MANAGED else []
-        head = f"{method} {url} HTTP/1.1\r\n{self._head}{_lines([*kind.items(), *length])}\r\n"
+        of_body = f"Content-Type: {content_type}\r\n" if body is not None else ""
+        if body is not None or method in _MANAGED:
+            of_body += f"Content-Length: {len(body or b'')}\r\n"
+        head = f"{method} {url} HTTP/1.1\r\n{self._head}{of_body}\r\n"
         response = exchange.response(head.encode("latin-1") + (body or b""), seconds)
         if response.status >= 300:
             self._refused(response.status)
@@ -201,7 +202,8 @@ class Api:
             if identity != self._identity or not self._headers:
                 self._headers = _headers((("Accept", JSON), ("User-Agent", "muster"), *identity.headers))
                 host = urllib.parse.urlsplit(self.host).netloc.rpartition("@")[2]
-                self._head = _lines([("Host", host), *self._headers.items()])
+                # ``credentials.header`` admits no line breaks.
+                self._head = "".join(f"{name}: {value}\r\n" for name, value in (("Host", host), *self._headers.items()))
             self._identity, self._expires = identity, now + TOKEN_SECONDS
             return self._open
 
@@ -227,14 +229,6 @@ def _headers(pairs: Sequence[tuple[str, str]]) -> _Headers:
     """Return headers, as a dict unless a name is there twice."""
     by_name = dict(pairs)
     return by_name if len(by_name) == len(pairs) else urllib3.HTTPHeaderDict(pairs)
-
-
-def _lines(headers: Iterable[tuple[str, str]]) -> str:
-    """Return headers as they are sent.  Raises ValueError if one of them has several lines."""
-    lines_ = [f"{name}: {value}" for name, value in headers]
-    if any(map(_ENDS_HEADER.search, lines_)):
-        raise ValueError("a header that is sent to the API server must be one line")
-    return "".join([f"{each}\r\n" for each in lines_])
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

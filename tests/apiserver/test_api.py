@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.api import CONNECT_SECONDS, MERGE_PATCH, TOKEN_SECONDS, Api, ReplyError
 from apiserver.connection import Connection
-from apiserver.credentials import Fixed, Identity, TokenFile, bearer
+from apiserver.credentials import TokenFile
 from apiserver.discovery import minor_version, path_of, served
 from tests.apiserver.fake import serving
 
@@ -198,16 +198,6 @@ def test_a_path_is_sent_in_visible_characters():
         api.send("GET", "/a b/%2Fé", None, query=[("x", "y z")])
 
     assert "/a%20b/%2F%C3%A9?x=y+z" == server.requests[0][1]
-
-
-@pytest.mark.parametrize("token", ["one\r\nX-Other: two", "one\ntwo", "one\0"])
-def test_a_token_with_several_lines_adds_no_header(token):
-    with serving(always(200, {})) as (server, _):
-        api = Api(Connection(f"http://127.0.0.1:{server.server_address[1]}", credentials=Fixed(Identity((bearer(token),)))))
-        with pytest.raises(ValueError, match="one line"):
-            api.send("POST", "/x", b"{}")
-
-    assert not server.requests
 
 
 def test_a_proxy_takes_what_is_sent():
