@@ -78,7 +78,7 @@ class UnschedulableEntities:
         fit_check = _FitCheck(self._cache.usage.placement_state(), self._cache, self._ignore, changes)
         for root, hint in self._roots.items():
             if (
-                (changes.kinds and self._kinds_help(hint.kinds & changes.kinds, hint.kinds))
+                not changes.kinds.isdisjoint(hint.kinds)
                 or not changes.nodes.isdisjoint(hint.hosts)
                 or not hint.events.isdisjoint(changes.events)
                 or (hint.preempts and (changes.budgets or changes.units))
@@ -87,11 +87,6 @@ class UnschedulableEntities:
                 or fit_check.any_pod_fits(hint)
             ):
                 yield root
-
-    def _kinds_help(self, changed: frozenset[str], awaited: frozenset[str]) -> bool:
-        """Return whether the *changed* kinds were the last that are *awaited*, or one of them could not be listed, which is reported."""
-        is_listed = self._cache.needed.is_listed
-        return bool(changed) and (all(map(is_listed, awaited)) or not all(map(is_listed, changed)))
 
 
 class _FitCheck:
