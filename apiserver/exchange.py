@@ -75,7 +75,7 @@ class _Connection:
         elif "chunked" in headers.get("transfer-encoding", "").lower():
             body = self._chunks()
         elif length.isascii() and length.isdecimal():
-            body = self._take(int(length))
+            body = self._read_exactly(int(length))
         else:
             body = self._rest()
         self.keeps = self.keeps and "close" not in headers.get("connection", "").lower()
@@ -102,7 +102,7 @@ class _Connection:
             raise UnreadableError("the server closed the connection before the end of the response")
         self._unread += received
 
-    def _take(self, length: int) -> bytes:
+    def _read_exactly(self, length: int) -> bytes:
         """Return the next *length* bytes."""
         if length > LARGEST_ANSWER:
             raise ValueError(f"an answer must be at most {LARGEST_ANSWER} bytes")
@@ -115,13 +115,13 @@ class _Connection:
     def _line(self) -> bytes:
         while (end := self._unread.find(b"\r\n")) < 0:
             self._fill()
-        return self._take(end + 2)[:end]
+        return self._read_exactly(end + 2)[:end]
 
     def _chunks(self) -> bytes:
         body = bytearray()
         while (size := _size(self._line())) > 0:
-            body += self._take(size)
-            self._take(2)
+            body += self._read_exactly(size)
+            self._read_exactly(2)
             if len(body) > LARGEST_ANSWER:
                 raise ValueError(f"an answer must be at most {LARGEST_ANSWER} bytes")
         while self._line():
