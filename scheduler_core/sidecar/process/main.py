@@ -95,6 +95,7 @@ class Sidecar:
         cache = Cache(
             (COSCHEDULING_LABEL,) if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior
         )
+        self._cache = cache
         self._term_check = VersionCheck(cache, self._informers)
         members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
         scheduling = dataclasses.replace(scheduling, is_current=members.is_current)
@@ -208,6 +209,9 @@ class Sidecar:
 
     def _unready(self) -> tuple[str, ...]:
         reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
+        if not reasons and not self._cache.synced:
+            # As kube-scheduler, which is ready when its handlers have seen all listed objects.
+            reasons = ("the listed objects are not in the cache yet",)
         if (builder := self._builder) is not None:
             unlisted = builder.unlisted()
             reasons += tuple(f"{each} objects are not listed yet" for each in unlisted)

@@ -188,6 +188,16 @@ def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
         answers.explain("default", "a")
 
 
+def test_a_process_is_ready_only_when_its_cache_has_what_was_listed():
+    sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one", lease=None), 37, lambda *_: None)
+    answers, why = sidecar.answers(lambda decision: decision), "the listed objects are not in the cache yet"
+
+    assert why in answers.unready()
+    for kind in RESOURCES:
+        sidecar._cache.replace(kind, ())
+    assert why not in answers.unready()
+
+
 def test_the_scheduler_undoes_gangs_by_the_check_of_its_loop():
     sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
 
