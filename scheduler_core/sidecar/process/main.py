@@ -92,10 +92,9 @@ class Sidecar:
         paths = Paths(self._informers.paths)
         self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
-        cache = Cache(
+        self._cache = cache = Cache(
             (COSCHEDULING_LABEL,) if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior
         )
-        self._cache = cache
         self._term_check = VersionCheck(cache, self._informers)
         members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
         scheduling = dataclasses.replace(scheduling, is_current=members.is_current)
