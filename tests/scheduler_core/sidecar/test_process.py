@@ -178,7 +178,7 @@ def test_it_keeps_the_lease_if_a_write_may_still_take_effect():
 def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
     sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
     sidecar._term = lambda: 1
-    sidecar._term_check._versions["Pod"] = "20"
+    sidecar._term_check._versions["Pod"], sidecar._term_check._reads = "20", True
     for kind in RESOURCES:
         sidecar._term_check._cache.replace(kind, ())
     answers = sidecar.answers(lambda decision: decision)
