@@ -6,6 +6,7 @@ import abc
 import dataclasses
 import itertools
 import re
+from array import array
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
@@ -179,11 +180,18 @@ def in_memory(objects: Objects) -> Iterator[GatheredObjects]:
     return objects.in_memory() if isinstance(objects, ObjectList) else iter(objects)
 
 
+def _places_with_names(part: list[GatheredObjects] | StoredObjects, names: NameSearch) -> Iterator[int]:
+    if isinstance(part, StoredObjects):
+        return part.texts.with_names(names)
+    return (place for place, each in enumerate(part) if not names.are_few or names.places(bytes(each.text)))
+
+
 class ObjectList:
     """Objects of one kind, in order, some of which can be stored; see ``Objects``."""
 
     def __init__(self) -> None:
         self._parts: list[list[GatheredObjects] | StoredObjects] = []
+        self._named: dict[tuple[NameSearch, int], list[array[int]]] = {}
 
     def append(self, gathered: GatheredObjects) -> None:
         """Add an object."""
@@ -208,6 +216,14 @@ class ObjectList:
                 yield from (each for place, each in enumerate(part) if place not in places)
             else:
                 yield dataclasses.replace(part, texts=part.texts.without(places)) if places else part
+
+    def with_names(self, names: NameSearch) -> Iterator[GatheredObjects]:
+        """Yield the objects whose texts can have one of *names*; all texts are read only in the first call with the same *names*."""
+        key = names, len(self)
+        if (places := self._named.get(key)) is None:
+            places = self._named[key] = [array("L", _places_with_names(part, names)) for part in self._parts]
+        for part, named in zip(self._parts, places, strict=True):
+            yield from map(part.__getitem__, named)
 
     def in_memory(self) -> Iterator[GatheredObjects]:
         """Return an iterator over them with their texts; faster if all are read."""
