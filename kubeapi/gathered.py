@@ -89,22 +89,40 @@ class NameSearch:
 
     _MOST = 256
     """Number of names up to which a search for all of them is fast."""
+    _MOST_ALONE = 8
+    """Number of names up to which it is faster to search for each than for all of them after each quote."""
 
     def __init__(self, names: Iterable[str]) -> None:
         given = {*names}
         first = [each for each in given if given.isdisjoint(heads(each))]
         self.are_few = "" not in given and len(first) <= self._MOST
         encoded = sorted(each.encode("utf-8", "surrogatepass") for each in first) if self.are_few else ()
-        # By first byte: most quoted texts begin with none of them, and need no further comparison.
-        begun = itertools.groupby(encoded, lambda each: each[:1])
-        quoted = b"|".join(b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(each[1:]) for each in those)) for head, those in begun)
-        self._find = re.compile(b'"(?:%b)["-]' % quoted).finditer if quoted else None
+        self._searches: list[tuple[bytes, Callable[[bytes], Iterator[re.Match[bytes]]]]] = []
+        """Text that each match of a pattern has, which is found faster, and the pattern."""
+        with_slash = [each for each in encoded if b"/" in each]
+        others = [each for each in encoded if b"/" not in each]
+        if with_slash:
+            # JSON has far fewer slashes than quotes.
+            self._add(b"/", [(each.partition(b"/")[2], b'(?<="%b)' % re.escape(each)) for each in with_slash])
+        if len(others) > self._MOST_ALONE:
+            self._add(b'"', [(each, b"") for each in others])
+        else:
+            for name in others:
+                self._add(b'"' + name, [(b"", b"")])
+        if encoded:
+            # Characters of a name can be escaped.
+            self._searches.append((b"\\", re.compile(rb"\\[u/]").finditer))
+
+    def _add(self, literal: bytes, rests: Iterable[tuple[bytes, bytes]]) -> None:
+        """Add the search for *literal* with one of *rests* after it, each with a further pattern."""
+        # By first byte: most texts begin with none of them, and need no further comparison.
+        begun = itertools.groupby(sorted(rests), lambda each: each[0][:1])
+        patterns = (b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(rest[1:]) + more for rest, more in those)) for head, those in begun)
+        self._searches.append((literal, re.compile(b'%b(?:%b)["-]' % (re.escape(literal), b"|".join(patterns))).finditer))
 
     def places(self, text: bytes) -> list[int]:
-        """Return where *text*, with any number of objects, can have one of the names, which are few."""
-        found = self._find(text) if self._find is not None else ()
-        escaped = re.finditer(rb"\\u", text) if self._find is not None and b"\\" in text else ()
-        return sorted(each.start() for each in (*found, *escaped))
+        """Return where *text*, with any number of objects, can have one of the names, which are few; each place is in the object."""
+        return sorted(each.start() for literal, find in self._searches if literal in text for each in find(text))
 
 
 def heads(name: str) -> Iterator[str]:
