@@ -39,6 +39,19 @@ def test_each_leadership_is_a_new_term_also_if_another_may_have_led_between():
     assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
 
 
+def test_a_renewal_whose_answer_comes_after_the_end_keeps_the_term_unless_somebody_was_told():
+    election = Election("a")
+    election.record_write(lease_of("a"), 0.0)
+    election.record_write(lease_of("a"), 6.9)
+    terms = [election.term(13.8)]
+    election.record_write(lease_of("a"), 13.7)
+    terms.append(election.term(14.0))
+    terms.append(election.term(20.8))
+    election.record_write(lease_of("a"), 20.6)
+
+    assert [1, 1, 0, 2] == [*terms, election.term(20.9)]
+
+
 def test_a_lease_that_another_held_and_released_begins_a_new_term():
     election = Election("a")
     election.record_write(lease_of("a"), 0.0)
