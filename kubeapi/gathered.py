@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import itertools
 import re
 from array import array
@@ -84,6 +85,18 @@ def content_of(text: decode.Text) -> dict[str, Json]:
     return content
 
 
+_Search = tuple[bytes, Callable[[bytes], Iterator[re.Match[bytes]]]]
+"""Text that each match of a pattern has, which is found faster, and the pattern."""
+
+
+def _search(literal: bytes, rests: Iterable[tuple[bytes, bytes]]) -> _Search:
+    """Return the search for *literal* with one of *rests* after it, each with a further pattern."""
+    # By first byte: most texts begin with none of them, and need no further comparison.
+    begun = itertools.groupby(sorted(rests), lambda each: each[0][:1])
+    patterns = (b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(rest[1:]) + more for rest, more in those)) for head, those in begun)
+    return literal, re.compile(b'%b(?:%b)["-]' % (re.escape(literal), b"|".join(patterns))).finditer
+
+
 class NameSearch:
     """Search for names of objects, and for texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
 
@@ -96,29 +109,23 @@ class NameSearch:
         given = {*names}
         first = [each for each in given if given.isdisjoint(heads(each))]
         self.are_few = "" not in given and len(first) <= self._MOST
-        encoded = sorted(each.encode("utf-8", "surrogatepass") for each in first) if self.are_few else ()
-        self._searches: list[tuple[bytes, Callable[[bytes], Iterator[re.Match[bytes]]]]] = []
-        """Text that each match of a pattern has, which is found faster, and the pattern."""
-        with_slash = [each for each in encoded if b"/" in each]
-        others = [each for each in encoded if b"/" not in each]
+        self._names = sorted(each.encode("utf-8", "surrogatepass") for each in first) if self.are_few else []
+
+    @functools.cached_property
+    def _searches(self) -> list[_Search]:
+        """Searches that together find all names; made when they are used, because compiling takes milliseconds."""
+        with_slash = [each for each in self._names if b"/" in each]
+        others = [each for each in self._names if b"/" not in each]
+        searches = []
         if with_slash:
             # JSON has far fewer slashes than quotes.
-            self._add(b"/", [(each.partition(b"/")[2], b'(?<="%b)' % re.escape(each)) for each in with_slash])
+            searches.append(_search(b"/", [(each.partition(b"/")[2], b'(?<="%b)' % re.escape(each)) for each in with_slash]))
         if len(others) > self._MOST_ALONE:
-            self._add(b'"', [(each, b"") for each in others])
+            searches.append(_search(b'"', [(each, b"") for each in others]))
         else:
-            for name in others:
-                self._add(b'"' + name, [(b"", b"")])
-        if encoded:
-            # Characters of a name can be escaped.
-            self._searches.append((b"\\", re.compile(rb"\\[u/]").finditer))
-
-    def _add(self, literal: bytes, rests: Iterable[tuple[bytes, bytes]]) -> None:
-        """Add the search for *literal* with one of *rests* after it, each with a further pattern."""
-        # By first byte: most texts begin with none of them, and need no further comparison.
-        begun = itertools.groupby(sorted(rests), lambda each: each[0][:1])
-        patterns = (b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(rest[1:]) + more for rest, more in those)) for head, those in begun)
-        self._searches.append((literal, re.compile(b'%b(?:%b)["-]' % (re.escape(literal), b"|".join(patterns))).finditer))
+            searches += [_search(b'"' + each, [(b"", b"")]) for each in others]
+        # Characters of a name can be escaped.
+        return [*searches, (b"\\", re.compile(rb"\\[u/]").finditer)] if searches else []
 
     def places(self, text: bytes) -> list[int]:
         """Return where *text*, with any number of objects, can have one of the names, which are few; each place is in the object."""
