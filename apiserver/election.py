@@ -71,9 +71,16 @@ class Election:
             return self._mine(record, stamp)
         if record.holder == self.identity:
             return dataclasses.replace(self._mine(record, stamp), acquired=record.acquired, transitions=record.transitions)
-        if now - self._seen_at < max(float(record.duration), self._duration):
+        if now < self._expires(record):
             return None
         return self._mine(record, stamp)
+
+    def retry_seconds(self, now: float) -> float:
+        """Return the time from *now* to the next step: RETRY_SECONDS, or less if the lease of another candidate can be taken before."""
+        if self._seen is None or self._seen.holder in ("", self.identity):
+            return RETRY_SECONDS
+        left = self._expires(self._seen) - now
+        return min(left, RETRY_SECONDS) if left > 0 else RETRY_SECONDS
 
     def record_write(self, record: Record, began: float) -> None:
         """Note that *record* was written by a request that began at *began*."""
@@ -93,6 +100,10 @@ class Election:
         """Stop leading and return the record that lets the next candidate start at once."""
         self.record_loss()
         return dataclasses.replace(record, holder="", duration=1)
+
+    def _expires(self, record: Record) -> float:
+        """Return the time at which *record*, the last one that was seen, can be replaced."""
+        return self._seen_at + max(float(record.duration), self._duration)
 
     def _mine(self, record: Record | None, stamp: str) -> Record:
         transitions = record.transitions + 1 if record is not None else 0

@@ -84,7 +84,8 @@ def annotated_shares(annotations: Mapping[str, str] | None) -> tuple[str, ...]:
 
 def share_fields(annotations: Mapping[str, str] | None, amounts: Iterable[Mapping[str, object] | None]) -> tuple[str, ...]:
     """Return the fields with shares of a pod with *annotations* and with *amounts* of its containers, those of annotations first."""
-    requested = {key for each in amounts if each for key in PARTS.keys() & each.keys() if str(each[key]) != "0"}
+    with_parts = (each for each in amounts if each and not PARTS.keys().isdisjoint(each))
+    requested = {key for each in with_parts for key in PARTS.keys() & each.keys() if str(each[key]) != "0"}
     return (*annotated_shares(annotations), *(_OF_PART[key] for key in sorted(requested)))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from kubeapi.base_structs import replaced
 from kubeapi.gather import Name
 from scheduler_core.cluster.group_store import GROUPS
+from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED
 from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
@@ -236,6 +238,20 @@ def _same(one: LiveGroup, other: LiveGroup) -> bool:
         and before.metadata.creation_timestamp == after.metadata.creation_timestamp
         and before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
     )
+
+
+def only_status_changed(before: LivePod, after: LivePod) -> bool:
+    """Return whether a pod on a node counts as *before*: most events of pods change conditions and times only.
+
+    False if it has volumes, devices or assumed changes.
+    """
+    one, other = before.parsed_pod, after.parsed_pod
+    if not one.node or one.attached is not NOTHING_ATTACHED or other.attached is not NOTHING_ATTACHED:
+        return False
+    if before.assumed or before.assumed_nomination is not None or before.names_extended != after.names_extended or _differs(before, after):
+        return False
+    traits = other.traits
+    return one.traits is traits or replaced(one.traits, health=traits.health, preempted=traits.preempted) == traits
 
 
 def _form(pod: LivePod | None) -> object:

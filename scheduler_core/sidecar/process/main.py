@@ -204,7 +204,7 @@ class Sidecar:
         return 1 if self._lease is None else self._lease.term()
 
     def _unready(self) -> tuple[str, ...]:
-        reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
+        reasons = self._informers.unsynced() or self.loop.unready() or self._informers.silent(2 * self._settings.silence_seconds)
         if (builder := self._builder) is not None:
             unlisted = builder.unlisted()
             reasons += tuple(f"{each} objects are not listed yet" for each in unlisted)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import prometheus_client
 from prometheus_client.metrics import MetricWrapperBase
@@ -203,6 +204,7 @@ class SidecarMetrics:
         )
         self.writes = self._counter("writes", "Writes to the API server, by kind and outcome.", ("kind", "outcome"))
         self.events = self._counter("watch_events", "Watch events received.", ("kind",))
+        self.cached = self._gauge("cached_objects", "Objects in the cache, by kind; pods that have ended count too.", ("kind",))
         self.invalid = self._gauge("invalid_trees", "Trees that are invalid.")
         self.leader = self._gauge("leader", "1 while this process may write.")
         self.leading_replica = self._gauge(
@@ -220,6 +222,11 @@ class SidecarMetrics:
         self.largest_gang = self._gauge(
             "largest_gang", "Size of the largest gang of pods of this shape that now fits into one domain of the level.", ("level", "shape")
         )
+
+    def show_cache(self, counts: Callable[[], Mapping[str, int]]) -> None:
+        """Show *counts*, the number of objects of each kind, in every answer from now on; it is called in other threads."""
+        for kind in counts():
+            self.cached.labels(kind).set_function(functools.partial(_count, counts, kind))
 
     def leads(self, *, leading: bool) -> None:
         """Set whether this replica may write."""
@@ -329,6 +336,10 @@ class SidecarMetrics:
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
         return prometheus_client.generate_latest(self.registry)
+
+
+def _count(counts: Callable[[], Mapping[str, int]], kind: str) -> float:
+    return counts()[kind]
 
 
 def _described(metric: MetricWrapperBase) -> Described:

@@ -58,6 +58,10 @@ class Scheduler:
         self._assumed.reset()
         self._reset()
 
+    def prepare(self) -> None:
+        """Keep what every cycle needs up to date while another replica leads, so that a new leader decides at once."""
+        self._cache.usage.placement_state()
+
     def due(self, now: float) -> float | None:
         """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
         if self._cache.reporter.changes or self._queue.deviations.has_new:
@@ -202,14 +206,14 @@ class Scheduler:
         for live in self._cache.groups():
             if (root := self._cache.group_cache.root_of(live.key)) is not None:
                 yield root
-        for pod in self._cache.usage.pods.pods.values():
-            if not pod.parsed_pod.group and not pod.parsed_pod.node and (root := self._cache.reporter.root(pod)) is not None:
+        for pod in self._cache.usage.pods.without_node.values():
+            if not pod.parsed_pod.group and (root := self._cache.reporter.root(pod)) is not None:
                 yield root
 
     def _missing_groups(self) -> Iterator[Name]:
         """Yield the PodGroups that pods without a node name and that do not exist."""
-        for pod in self._cache.usage.pods.pods.values():
-            if pod.parsed_pod.group and not pod.parsed_pod.node and self._cache.reporter.root(pod) is None:
+        for pod in self._cache.usage.pods.without_node.values():
+            if pod.parsed_pod.group and self._cache.reporter.root(pod) is None:
                 yield pod.name[0], pod.parsed_pod.group
 
     def _next_batch(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
