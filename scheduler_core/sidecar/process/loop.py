@@ -32,6 +32,8 @@ from scheduler_core.wording.live_words import live_words
 
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
+PAUSE_SECONDS = 0.003
+"""Pause after each iteration without further work: the messages that arrive meanwhile cost one iteration, not one each."""
 IDLE_SECONDS = 1.0
 PREPARE_INTERVALS = 10
 """Interval of preparations while another replica leads, relative to the time that one takes."""
@@ -93,6 +95,9 @@ class Loop:
         wait = 0.0
         while not self._stopped.is_set():
             wait = self.run_once(wait)
+            if wait > PAUSE_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+                wait -= PAUSE_SECONDS
 
     def stop(self) -> None:
         """Stop after the current iteration."""
@@ -226,7 +231,7 @@ class Loop:
             case Changed(resource, event, content, version):
                 cache.apply(resource, event, content)
                 cache.complete(resource, version)
-                self._parts.metrics.events.labels(kind=resource).inc()
+                self._parts.metrics.received(resource)
                 self._parts.controllers.changed(kind_of(resource))
             case Bookmark(resource, version):
                 cache.complete(resource, version)

@@ -89,6 +89,7 @@ class Scheduler:
             self.counters,
             awaits=self._queue.awaits_victims,
         )
+        self._fit_batch(len(batch), len(decided))
         by_root = {each.decision.root: each for each in decided}
         before = self._cache.reporter.change_count
         attempts = [*reports, *done]
@@ -189,6 +190,7 @@ class Scheduler:
 
     def _reset(self) -> None:
         options = self._options
+        self._batch_roots = options.batch_roots
         self._assumed = AssumedPods(self._cache)
         binder = Binder(self._cache, self._assumed, options.our_pods)
         self._preemption = PreemptionPlans(self._cache, self._assumed, options.eviction_method, options.scheduler_name)
@@ -222,7 +224,7 @@ class Scheduler:
         done: list[Attempt] = []
         batch: list[tuple[QueuedEntity, RootStatus]] = []
         pods = 0
-        while len(batch) + len(done) < options.batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
+        while len(batch) + len(done) < self._batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
             status = queue.status_of(entity.root)
             if status is None:
                 queue.forget(entity.root)
@@ -236,6 +238,10 @@ class Scheduler:
                 case action:
                     done.append(Attempt(entity.root, None, self._write_results.perform_action(action, entity, status, now)))
         return tuple(done), batch
+
+    def _fit_batch(self, prepared: int, decided: int) -> None:
+        """Prepare no more roots for the next cycle than the time allowed to decide on: a busy machine would prepare the others in vain."""
+        self._batch_roots = max(1, decided) if decided < prepared else min(2 * self._batch_roots, self._options.batch_roots)
 
     def _proposed(self, root: Root) -> PreemptionPlan | None:
         """Return the plan of *root* whose evictions are in a dry run; None if there is none."""

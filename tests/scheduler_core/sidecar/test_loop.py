@@ -19,7 +19,15 @@ from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
-from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, PREPARE_INTERVALS, STUCK_SECONDS, Loop, Parts
+from scheduler_core.sidecar.process.loop import (
+    IDLE_SECONDS,
+    LATE_SECONDS,
+    PAUSE_SECONDS,
+    PREPARE_INTERVALS,
+    STUCK_SECONDS,
+    Loop,
+    Parts,
+)
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
@@ -40,7 +48,7 @@ TELL = RecordEvent(GROUP, "Normal", "R", "")
 def clock(monkeypatch):
     """The loop's clock, which stands still unless it is moved."""
     found = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now, sleep=lambda _: None))
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
     return found
 
@@ -805,3 +813,25 @@ def test_a_loop_that_rests_ends_when_it_is_stopped(running):
     thread.join(PATIENCE)
 
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("due", "want"),
+    [
+        pytest.param(0.0, [0.0] * 3, id="work is due"),
+        pytest.param(0.25, [0.0, 0.25 - PAUSE_SECONDS, 0.25 - PAUSE_SECONDS], id="nothing is due: it pauses, which counts as waited"),
+    ],
+)
+def test_messages_are_collected_in_a_pause_unless_work_is_due(clock, due, want):
+    turning, waits = Turning(), []
+
+    def turn(wait):
+        waits.append(wait)
+        if len(waits) == 3:
+            turning.loop.stop()
+        return due
+
+    turning.loop.run_once = turn
+    turning.loop.run()
+
+    assert want == waits
