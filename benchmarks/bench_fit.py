@@ -16,7 +16,7 @@ from benchmarks import clusters, measure
 
 SIZES = ((5_000, 50_000), (50_000, 500_000))
 """Numbers of nodes and running pods."""
-FIT_LIMIT, MEGABYTES_LIMIT, BEFORE_LIMIT = 1.5, 500, 0.5
+FIT_LIMIT, MEGABYTES_LIMIT, BEFORE_LIMIT = 1.5, 450, 0.5
 OTHER = "simulate of the other command"
 ROUNDS = 3
 MUSTER = (sys.executable, "-m", "muster")

@@ -21,6 +21,7 @@ kueue                 admission of jobs by Kueue: quotas, flavors, preemption
 kueue_named_groups    domains that Kueue requires for pods whose template names their group
 kueue_pod_groups      pod groups of Kueue of which pods are missing
 managed_clusters      presets of managed clusters: admission plugins that are on, with the sources
+marked_pods           pods with a text that a step of the expansion looks for
 not_judged            reasons why an object that an adapter reads is not expanded
 notes                 what is said about given objects
 pod_creation          what a caller can change about the creation of pods

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from expansion.contents import Content, items, namespace_of, parsed
+from expansion.marked_pods import SHARES, marked_pods
 from expansion.notes import ShareNotJudged, SharesUncounted
 from kubeapi.decode import section
-from kubeapi.device_shares import ANNOTATIONS, HAMI, KAI, PARTS, VOLCANO, first_share, share_fields
+from kubeapi.device_shares import HAMI, KAI, VOLCANO, first_share, share_fields
 from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given, NameSearch, ObjectList
-from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group
+from workloadbuilder.adapters.shared.named_groups import named_group
 
-_KEYS = NameSearch((*ANNOTATIONS, *PARTS))
 REGISTERED = {"hami.io/node-nvidia-register": HAMI, "volcano.sh/node-vgpu-register": VOLCANO}
 """Annotations of nodes whose GPUs are divided; with HAMi, the node has a multiple of them as allocatable ``nvidia.com/gpu``."""
 WHOLE = frozenset({"amd.com/gpu", "nvidia.com/gpu"})
@@ -40,22 +40,13 @@ def without_shares(pods: ObjectList) -> tuple[ObjectList, list[tuple[Content, Sh
 
     The other members of their groups, which wait for them, are left out too.
     """
-    left_out: list[tuple[Content, ShareNotJudged]] = []
-    groups: dict[tuple[str, NamedGroup], ShareNotJudged] = {}
-
-    def waits(gathered: GatheredObjects) -> bool:
-        pod = parsed(gathered) if _KEYS.places(bytes(gathered.text)) else None
-        share = share_of(pod) if pod is not None else None
-        if pod is None or share is None or not _is_waiting(pod):
-            return False
-        left_out.append((pod, share))
-        if (group := named_group(pod)) is not None:
-            groups[namespace_of(pod), group] = share
-        return True
-
-    rest = _without(pods, waits, _KEYS)
+    left_out = [waiting for each in marked_pods(pods, SHARES) if (waiting := _waiting(each)) is not None]
+    if not left_out:
+        return pods, left_out
+    rest = _without(pods, lambda each: _waiting(each) is not None, SHARES)
+    groups = {(namespace_of(pod), group): share for pod, share in left_out if (group := named_group(pod)) is not None}
     if not groups:
-        return (rest if left_out else pods), left_out
+        return rest, left_out
 
     def is_member(gathered: GatheredObjects) -> bool:
         pod = parsed(gathered)
@@ -67,6 +58,13 @@ def without_shares(pods: ObjectList) -> tuple[ObjectList, list[tuple[Content, Sh
         return True
 
     return _without(rest, is_member, NameSearch(group.name for _, group in groups)), left_out
+
+
+def _waiting(gathered: GatheredObjects) -> tuple[Content, ShareNotJudged] | None:
+    """Return a pod with the share of a device that it waits for; None if it waits for none."""
+    pod = parsed(gathered)
+    share = share_of(pod) if pod is not None else None
+    return (pod, share) if pod is not None and share is not None and _is_waiting(pod) else None
 
 
 def _without(pods: ObjectList, excluded: Callable[[GatheredObjects], bool], names: NameSearch) -> ObjectList:
@@ -89,7 +87,7 @@ def uncounted_shares(objects: Iterable[Given], nodes: Collection[str]) -> Iterat
         if name in nodes and (key := next((each for each in REGISTERED if each in annotations), None)) is not None:
             yield name, SharesUncounted(name, REGISTERED[key], key)
     reserved = {(node, group) for pod in _running(kinds["Pod"], NameSearch((_RESERVATIONS,)), nodes) for node, group in _gpu_groups(pod)}
-    for pod in _running(kinds["Pod"], _KEYS, nodes):
+    for pod in _running(kinds["Pod"], SHARES, nodes):
         share, node_name = share_of(pod), pod["spec"]["nodeName"]
         groups = {*_gpu_groups(pod)}
         if share is not None and not (share.scheduler == KAI and groups and groups <= reserved):
@@ -111,4 +109,4 @@ def _running(pods: ObjectList, keys: NameSearch, nodes: Collection[str]) -> Iter
 
 def _with_keys(listed: ObjectList, keys: NameSearch) -> Iterator[Content]:
     """Yield those of the objects whose text has one of *keys*: a large cluster has few of them."""
-    return (content for each in listed.in_memory() if keys.places(bytes(each.text)) and (content := parsed(each)) is not None)
+    return (content for each in listed.with_names(keys) if (content := parsed(each)) is not None)

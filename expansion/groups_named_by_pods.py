@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from expansion.contents import Content, namespace_of, parsed
 from expansion.created import Cluster, Expansion, identity
+from expansion.marked_pods import GROUP_KEYS, marked_pods
 from expansion.notes import GroupMissing, WhyNotSimulated
 from expansion.pod_creation import PodCreation
 from expansion.pod_owners import PodOwners
@@ -23,10 +24,9 @@ from kubeapi.versions.api_versions import SCHEDULING
 from validators.gates import GENERIC_WORKLOAD
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of, similar_name
-from workloadbuilder.adapters.shared.named_groups import KEYS, NamedGroup, named_group
+from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group
 
 _POD_GROUP = "PodGroup"
-_MARKS = tuple(each.encode() for each in KEYS)
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
@@ -37,7 +37,7 @@ class GroupsNamedByPods:
         self._result, self._cluster, self._creation = result, cluster, creation
         self.created = {identity(each): each for each in result.objects if each["kind"] == "Pod"}
         """Pods that are created so far, by name."""
-        self._given = {identity(each): each for each in _marked(result.kinds["Pod"])}
+        self._given = {identity(each): each for each in _members(marked_pods(result.kinds["Pod"], GROUP_KEYS))}
         self._stored = {identity(each): each for each in self._rest_of_cluster()}
 
     def known(self, manifests: Iterable[Content] = ()) -> Known:
@@ -147,10 +147,10 @@ class GroupsNamedByPods:
 
     def _rest_of_cluster(self) -> Iterator[Content]:
         """Yield the pods of the cluster that stay there and can name such a group."""
-        marked = [each for each in self._cluster.kinds.get("Pod", ()) if _is_marked(each)]
+        marked = [*marked_pods(self._cluster.kinds.get("Pod"), GROUP_KEYS)]
         owners = PodOwners(self._result.controllers, self._cluster.kinds) if marked else None
         own = {whole_name(each) for each in self._result.kinds["Pod"]} if marked else set()
-        yield from _marked(each for each in marked if whole_name(each) not in own and (owners is None or owners.owner(each) is None))
+        yield from _members(each for each in marked if whole_name(each) not in own and (owners is None or owners.owner(each) is None))
 
 
 def _of_name(objects: Iterable[GatheredObjects], namespace: str, named: NamedGroup) -> Content | None:
@@ -161,15 +161,10 @@ def _of_name(objects: Iterable[GatheredObjects], namespace: str, named: NamedGro
     return None
 
 
-def _is_marked(pod: GatheredObjects) -> bool:
-    text = bytes(pod.text)
-    return any(mark in text for mark in _MARKS)
-
-
-def _marked(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
-    """Yield the pods that have not ended and can name the group of another scheduler: most name none, and are not decoded."""
+def _members(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
+    """Yield those of *pods* that can be members of a group: they have not ended."""
     for each in pods:
-        content = parsed(each) if _is_marked(each) else None
+        content = parsed(each)
         if content is not None and section(content, "spec") and section(content, "metadata").get("name"):
             if section(content, "status").get("phase") not in _ENDED:
                 yield content

@@ -11,11 +11,12 @@ from expansion.admission import validation
 from expansion.contents import Content, items, parsed
 from expansion.created import Cluster, ConfinedPods, Expansion, Place, identity
 from expansion.gangs import is_member
+from expansion.marked_pods import KUEUE_GROUP, marked_pods
 from expansion.notes import KueueGroupIncomplete, NotExpressed, NotSimulated, RefusedByKueue
 from expansion.pod_creation import PodCreation
 from kubeapi.content import whole_number
 from kubeapi.decode import section
-from kubeapi.gathered import GatheredObjects
+from kubeapi.gathered import ObjectList
 from kubeapi.kueue import POD_GROUP, POD_GROUP_INDEX, POD_GROUP_TOTAL, QUEUE, is_gate
 from kubeapi.names import Name
 from kubeapi.problem import Problem
@@ -25,14 +26,13 @@ from workloadbuilder.adapters.kueue_pod_group import read_pod_group
 from workloadbuilder.adapters.shared.adapter_result import Reading
 from workloadbuilder.adapters.shared.known_objects import Known
 
-_LABEL = POD_GROUP.encode()
 _OPTIONS = CompileOptions(groups=True, pods=True, judged=True, distinct=True)
 
 
 def join_kueue_groups(result: Expansion, cluster: Cluster, creation: PodCreation, place: Place | None) -> None:
     """Make the new pods of complete pod groups of Kueue members of groups, if they require domains; note the incomplete groups."""
     own = {identity(each): each for each in (*_members(result.kinds["Pod"]), *result.objects) if each["kind"] == "Pod"}
-    pods = {identity(each): each for each in _members(cluster.kinds.get("Pod", ()))} | own
+    pods = {identity(each): each for each in _members(cluster.kinds.get("Pod"))} | own
     groups: dict[Name, list[Name]] = {}
     for name, pod in pods.items():
         group = section(section(pod, "metadata"), "labels").get(POD_GROUP)
@@ -115,9 +115,9 @@ def _known(result: Expansion, cluster: Cluster, creation: PodCreation) -> Known:
     return Known((), others, creation.levels, creation.kubernetes, creation.gates)
 
 
-def _members(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
-    for each in pods:
-        content = parsed(each) if _LABEL in bytes(each.text) else None
+def _members(pods: ObjectList | None) -> Iterator[Content]:
+    for each in marked_pods(pods, KUEUE_GROUP):
+        content = parsed(each)
         if content is not None and section(content, "metadata").get("name"):
             yield content
 

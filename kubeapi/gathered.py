@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import itertools
 import re
+from array import array
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
@@ -90,27 +92,51 @@ def content_of(text: decode.Text, *, managers: bool = True) -> dict[str, Json]:
     return content
 
 
+_Search = tuple[bytes, Callable[[bytes], Iterator[re.Match[bytes]]]]
+"""Text that each match of a pattern has, which is found faster, and the pattern."""
+
+
+def _search(literal: bytes, rests: Iterable[tuple[bytes, bytes]]) -> _Search:
+    """Return the search for *literal* with one of *rests* after it, each with a further pattern."""
+    # By first byte: most texts begin with none of them, and need no further comparison.
+    begun = itertools.groupby(sorted(rests), lambda each: each[0][:1])
+    patterns = (b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(rest[1:]) + more for rest, more in those)) for head, those in begun)
+    return literal, re.compile(b'%b(?:%b)["-]' % (re.escape(literal), b"|".join(patterns))).finditer
+
+
 class NameSearch:
     """Search for names of objects, and for texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
 
     _MOST = 256
     """Number of names up to which a search for all of them is fast."""
+    _MOST_ALONE = 8
+    """Number of names up to which it is faster to search for each than for all of them after each quote."""
 
     def __init__(self, names: Iterable[str]) -> None:
         given = {*names}
         first = [each for each in given if given.isdisjoint(heads(each))]
         self.are_few = "" not in given and len(first) <= self._MOST
-        encoded = sorted(each.encode("utf-8", "surrogatepass") for each in first) if self.are_few else ()
-        # By first byte: most quoted texts begin with none of them, and need no further comparison.
-        begun = itertools.groupby(encoded, lambda each: each[:1])
-        quoted = b"|".join(b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(each[1:]) for each in those)) for head, those in begun)
-        self._find = re.compile(b'"(?:%b)["-]' % quoted).finditer if quoted else None
+        self._names = sorted(each.encode("utf-8", "surrogatepass") for each in first) if self.are_few else []
+
+    @functools.cached_property
+    def _searches(self) -> list[_Search]:
+        """Searches that together find all names; made when they are used, because compiling takes milliseconds."""
+        with_slash = [each for each in self._names if b"/" in each]
+        others = [each for each in self._names if b"/" not in each]
+        searches = []
+        if with_slash:
+            # JSON has far fewer slashes than quotes.
+            searches.append(_search(b"/", [(each.partition(b"/")[2], b'(?<="%b)' % re.escape(each)) for each in with_slash]))
+        if len(others) > self._MOST_ALONE:
+            searches.append(_search(b'"', [(each, b"") for each in others]))
+        else:
+            searches += [_search(b'"' + each, [(b"", b"")]) for each in others]
+        # Characters of a name can be escaped.
+        return [*searches, (b"\\", re.compile(rb"\\[u/]").finditer)] if searches else []
 
     def places(self, text: bytes) -> list[int]:
-        """Return where *text*, with any number of objects, can have one of the names, which are few."""
-        found = self._find(text) if self._find is not None else ()
-        escaped = re.finditer(rb"\\u", text) if self._find is not None and b"\\" in text else ()
-        return sorted(each.start() for each in (*found, *escaped))
+        """Return where *text*, with any number of objects, can have one of the names, which are few; each place is in the object."""
+        return sorted(each.start() for literal, find in self._searches if literal in text for each in find(text))
 
 
 def heads(name: str) -> Iterator[str]:
@@ -186,11 +212,18 @@ def in_memory(objects: Objects) -> Iterator[GatheredObjects]:
     return objects.in_memory() if isinstance(objects, ObjectList) else iter(objects)
 
 
+def _places_with_names(part: list[GatheredObjects] | StoredObjects, names: NameSearch) -> Iterator[int]:
+    if isinstance(part, StoredObjects):
+        return part.texts.with_names(names)
+    return (place for place, each in enumerate(part) if not names.are_few or names.places(bytes(each.text)))
+
+
 class ObjectList:
     """Objects of one kind, in order, some of which can be stored; see ``Objects``."""
 
     def __init__(self) -> None:
         self._parts: list[list[GatheredObjects] | StoredObjects] = []
+        self._named: dict[tuple[NameSearch, int], list[array[int]]] = {}
 
     def append(self, gathered: GatheredObjects) -> None:
         """Add an object."""
@@ -215,6 +248,14 @@ class ObjectList:
                 yield from (each for place, each in enumerate(part) if place not in places)
             else:
                 yield dataclasses.replace(part, texts=part.texts.without(places)) if places else part
+
+    def with_names(self, names: NameSearch) -> Iterator[GatheredObjects]:
+        """Yield the objects whose texts can have one of *names*; all texts are read only in the first call with the same *names*."""
+        key = names, len(self)
+        if (places := self._named.get(key)) is None:
+            places = self._named[key] = [array("L", _places_with_names(part, names)) for part in self._parts]
+        for part, named in zip(self._parts, places, strict=True):
+            yield from map(part.__getitem__, named)
 
     def in_memory(self) -> Iterator[GatheredObjects]:
         """Return an iterator over them with their texts; faster if all are read."""

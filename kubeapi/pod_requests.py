@@ -61,15 +61,21 @@ def demand(pod: Pod) -> PodRequests:
     )
 
 
-def amounts(written: Mapping[str, quantity.Amount], path: str) -> dict[str, int]:
-    """Return the amounts of the resources that placement counts: CPU in millicores, all else in units.
+def amounts(written: Mapping[str, quantity.Amount], path: str) -> Mapping[str, int]:
+    """Return the amounts of the resources that placement counts: CPU in millicores, all else in units.  Equal ones share the result.
 
     Raises:
         ValueError: a quantity is negative or unreadable, or is counted otherwise by some version of Kubernetes; the text names the field,
             which is in *path*.
 
     """
-    result = {}
+    return _amounts(tuple(written.items()), path)
+
+
+@functools.lru_cache(maxsize=1024)
+def _amounts(items: tuple[tuple[str, quantity.Amount], ...], path: str) -> Mapping[str, int]:
+    # Most nodes of a cluster have the same amounts.
+    written, result = dict(items), {}
     for name, milli in _millis(written, path).items():
         if not counted(name):
             continue

@@ -12,6 +12,7 @@ from typing import Any
 
 from expansion.admission.amounts import readable
 from expansion.contents import Content, items, namespace_of, parsed
+from expansion.marked_pods import API_SERVER, SERVER, marked_pods
 from expansion.pod_creation import (
     ADMISSION_PLUGINS,
     EXTENDED_RESOURCE_TOLERATION,
@@ -22,7 +23,7 @@ from expansion.pod_creation import (
 from kubeapi import quantity
 from kubeapi.content import label_key, label_value
 from kubeapi.decode import section
-from kubeapi.gathered import GatheredObjects
+from kubeapi.gathered import ObjectList
 from kubeapi.resource_names import is_extended
 
 _SELECTOR = "scheduler.alpha.kubernetes.io/node-selector"
@@ -30,7 +31,6 @@ _DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 _ALLOWED = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 ANNOTATIONS = (_SELECTOR, _DEFAULTS, _ALLOWED)
 """Annotations of namespaces that the plugins read."""
-_SERVER = "kube-apiserver"
 _FLAG = "--enable-admission-plugins="
 _CONTAINERS = ("containers", "initContainers")
 _TOLERATED_AT_FIRST = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -124,12 +124,12 @@ class AdmissionPlugins:
         return entries
 
 
-def plugins_of_servers(pods: Iterable[GatheredObjects]) -> frozenset[str] | None:
+def plugins_of_servers(pods: ObjectList) -> frozenset[str] | None:
     """Return the plugins that all API servers among *pods* of a cluster turn on; None if there are no servers.
 
     Servers are those that run as static pods, as kubeadm makes them.
     """
-    servers = [content for each in pods if _SERVER.encode() in bytes(each.text) and _is_server(content := parsed(each) or {})]
+    servers = [content for each in marked_pods(pods, SERVER) if _is_server(content := parsed(each) or {})]
     return frozenset(ADMISSION_PLUGINS).intersection(*map(_turned_on, servers)) if servers else None
 
 
@@ -141,7 +141,7 @@ def _turned_on(server: Content) -> set[str]:
 
 
 def _is_server(pod: Content) -> bool:
-    return namespace_of(pod) == "kube-system" and section(section(pod, "metadata"), "labels").get("component") == _SERVER
+    return namespace_of(pod) == "kube-system" and section(section(pod, "metadata"), "labels").get("component") == API_SERVER
 
 
 def tolerate_resources(pod: Content) -> bool:

@@ -13,13 +13,13 @@ from typing import Any
 from expansion.admission.quota_charges import is_new
 from expansion.contents import Content, items, namespace_of, parsed
 from expansion.created import Expansion, PodSets, identity
+from expansion.marked_pods import KUEUE_QUEUE, marked_pods
 from expansion.notes import KueueGroupIncomplete
 from expansion.pod_owners import Controller
 from expansion.queue_notes import QueueUnused
 from kubeapi import kueue
 from kubeapi.base_structs import Record
 from kubeapi.decode import ENCODER, section
-from kubeapi.gathered import NameSearch
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from workloadbuilder.adapters.jobset.jobset_labels import REPLICATED_JOB
@@ -63,9 +63,8 @@ class QueuedJob(Record, frozen=True):
 
 def queued_pods(expansion: Expansion) -> Iterator[Content]:
     """Yield the new given pods that name a queue."""
-    key = NameSearch((kueue.QUEUE,))
-    for each in expansion.kinds["Pod"].in_memory():
-        if key.places(bytes(each.text)) and is_new(each) and (pod := parsed(each)) is not None and _queue_of(pod):
+    for each in marked_pods(expansion.kinds["Pod"], KUEUE_QUEUE):
+        if is_new(each) and (pod := parsed(each)) is not None and _queue_of(pod):
             yield pod
 
 

@@ -6,6 +6,7 @@ They are found by their text, which is much faster than to decode them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView
+from typing import Any
 
 from kubeapi import decode
 from kubeapi.decoders import POD_TEXT
@@ -19,6 +20,9 @@ _MOST_TEXTS = 20_000
 """Number of shared texts, and of shared labels.  Beyond this limit they are forgotten: pods that share them are near each other in a list."""
 _MOST_KINDS = 10_000
 """Number of remembered pods; beyond this limit most pods equal no other."""
+_NEW = object()
+"""Value of a pod that equals none before."""
+_decode, _encode = POD_TEXT.decode, decode.ENCODER.encode
 _NO_LABELS: dict[str, str] = {}
 
 
@@ -67,7 +71,8 @@ class PodTextCache:
 
     def __init__(self, texts: SharedTexts) -> None:
         self._texts = texts
-        self._drafts: dict[bytes, ParsedPod | None] = {}
+        self._drafts: dict[bytes, Any] = {}
+        """Parsed pods, and None for pods that have finished."""
         self._namespaces: set[str] = set()
         self._key = b""
 
@@ -75,7 +80,7 @@ class PodTextCache:
         """Return key and parsed pod of a pod that equals one before; None if there is none."""
         self._key = b""
         try:
-            pod = POD_TEXT.decode(text)
+            pod = _decode(text)
             meta, spec, status = pod.metadata, pod.spec, pod.status
             namespace, name = meta.namespace or "default", meta.name
             if not name or "/" in name or not name.isprintable() or namespace not in self._namespaces:
@@ -87,13 +92,14 @@ class PodTextCache:
         node, nominated, started = spec.node_name, status.nominated_node_name, status.start_time
         spec.node_name = status.nominated_node_name = ""
         status.start_time = None
+        labels, annotations = meta.labels, meta.annotations
         # Of the labels, the group decides.
-        group = (meta.labels or {}).get(POD_GROUP_LABEL)
-        self._key = decode.ENCODER.encode((spec, status, group, meta.owner_references, annotated_shares(meta.annotations)))
-        if self._key not in self._drafts:
+        group = labels.get(POD_GROUP_LABEL) if labels else None
+        self._key = _encode((spec, status, group, meta.owner_references, annotated_shares(annotations) if annotations else ()))
+        if (equal := self._drafts.get(self._key, _NEW)) is _NEW:
             return None
         key = f"{namespace}/{name}"
-        if (equal := self._drafts[self._key]) is None:
+        if equal is None:
             return key, None
         share, created, started = self._texts.share(), meta.creation_timestamp or "", started or ""
         # By place, because there are hundreds of thousands.
@@ -102,7 +108,7 @@ class PodTextCache:
             share(namespace, namespace),
             equal.form,
             equal.traits,
-            self._texts.labels(meta.labels, name),
+            self._texts.labels(labels, name),
             self._texts.node(node, node),
             equal.group,
             share(created, created),

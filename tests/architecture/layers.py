@@ -164,7 +164,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"group_objects"}),
     ),
     "expansion": (
-        frozenset({"contents", "generated_names", "queue_notes"}),
+        frozenset({"contents", "generated_names", "marked_pods", "queue_notes"}),
         frozenset({"notes"}),
         frozenset({"pod_creation", "pod_owners", "scaling"}),
         frozenset({"created", "gangs", "managed_clusters"}),

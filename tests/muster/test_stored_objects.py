@@ -175,6 +175,27 @@ def test_objects_with_a_name_are_found_in_their_texts(names, want):
     assert [each["metadata"]["name"] for each in contents(left)["Pod"]] == [each for each in ALL if each not in names]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"example.com/team": "a"}', True),
+        ('{"example.com/team-name": "a"}', True),
+        (r'{"example.com\/team": "a"}', True),
+        ('{"example.com/teams": "a"}', False),
+        ('{"my.example.com/team": "a"}', False),
+        ('{"example.org/team": "a"}', False),
+        ('{"a": "team"}', False),
+        ('{"a": "alone"}', True),
+        ('{"a": "zalone"}', False),
+    ],
+)
+@pytest.mark.parametrize("number", [0, 20])
+def test_names_of_labels_are_found_with_their_prefix(text, found, number):
+    """Few names without a slash are searched one by one, and many together."""
+    names = ["example.com/team", "example.com/other", "example.net/team", "alone", *map(str, range(number))]
+    assert bool(NameSearch(names).places(text.encode())) == found
+
+
 @pytest.mark.parametrize("change", ["shorter", "longer", "same size"])
 def test_changed_file_is_refused(change):
     Path("cluster.json").write_text(FORMS["spaces"], encoding="utf-8")
