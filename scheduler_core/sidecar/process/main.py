@@ -95,7 +95,7 @@ class Sidecar:
         self._cache = cache = Cache(
             (COSCHEDULING_LABEL,) if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior
         )
-        self._term_check = VersionCheck(cache, self._informers)
+        self._term_check = VersionCheck(cache, self._informers, settled=self._dispatcher.settled)
         members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
         scheduling = dataclasses.replace(scheduling, is_current=members.is_current)
         self._scheduler = scheduler = Scheduler(cache, scheduling) if settings.places else None

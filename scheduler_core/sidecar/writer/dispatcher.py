@@ -88,8 +88,12 @@ class Dispatcher:
         until = time.monotonic() + seconds
         for each in self._threads:
             each.join(max(0.0, until - time.monotonic()))
-        in_flight = any(each.is_alive() for each in self._threads)
-        return not in_flight and time.monotonic() - self._lost_at > LOST_SECONDS
+        return not any(each.is_alive() for each in self._threads) and self.settled()
+
+    def settled(self) -> bool:
+        """Return whether no request that was sent can take effect any more: each was answered, or is too old."""
+        with self._changed:
+            return not self._work_queue.in_flight and time.monotonic() - self._lost_at > LOST_SECONDS
 
     def submit(self, writes: Iterable[Write], term: int | None = None) -> None:
         """Queue *writes*: those of one object are carried out in order, others concurrently.
@@ -208,11 +212,11 @@ class Dispatcher:
     def _mark_maybe_done(self, task: QueuedWrite) -> None:
         """Record that the request of *task* may still be carried out."""
         task.maybe_done = True
-        if task.plan is None and not isinstance(task.write, RecordEvent):
+        if task.changes_objects:
             self._lost_at = time.monotonic()
 
     def _report_retry(self, task: QueuedWrite, why: str) -> None:
-        if task.tries == 1 and task.plan is None and not isinstance(task.write, RecordEvent):
+        if task.tries == 1 and task.changes_objects:
             self._on_retry(task.write, why)
 
     def _pause(self, seconds: float) -> None:

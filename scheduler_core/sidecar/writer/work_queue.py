@@ -32,6 +32,11 @@ class QueuedWrite:
     term: int = 0
     """Term of this process as leader in which the write was decided."""
 
+    @property
+    def changes_objects(self) -> bool:
+        """Return whether it is neither part of a dry run nor an event."""
+        return self.plan is None and not isinstance(self.write, RecordEvent)
+
 
 @dataclasses.dataclass(slots=True, eq=False)
 class EvictionDryRun:
@@ -56,6 +61,8 @@ class WorkQueue:
         self._later: list[tuple[float, int, WriteKey]] = []
         self._count = itertools.count()
         self._events = 0
+        self.in_flight = 0
+        """Number of writes between ``get`` and ``done`` or ``add_after``, without events and dry runs."""
         self.paused_until = float("-inf")
         """No write starts before this time, as the server requested by Retry-After."""
 
@@ -89,7 +96,11 @@ class WorkQueue:
             return None
         while self._later and self._later[0][0] <= now:
             self._make_ready(heapq.heappop(self._later)[2])
-        return self._by_key[heapq.heappop(self._ready)[3]][0] if self._ready else None
+        if not self._ready:
+            return None
+        task = self._by_key[heapq.heappop(self._ready)[3]][0]
+        self.in_flight += task.changes_objects
+        return task
 
     def next_at(self) -> float | None:
         """Return the time from which ``get`` can return a write; None: not before the next ``add``."""
@@ -103,6 +114,7 @@ class WorkQueue:
         name = _write_key(task.write)
         queued = self._by_key[name]
         queued.popleft()
+        self.in_flight -= task.changes_objects
         if isinstance(task.write, RecordEvent):
             self._events -= 1
         if queued:
@@ -112,6 +124,7 @@ class WorkQueue:
 
     def add_after(self, task: QueuedWrite, moment: float) -> None:
         """Retry a write of ``get`` at *moment*."""
+        self.in_flight -= task.changes_objects
         heapq.heappush(self._later, (moment, next(self._count), _write_key(task.write)))
 
     def _make_ready(self, queued: WriteKey) -> None:

@@ -596,9 +596,13 @@ def test_a_request_that_still_runs_may_take_effect_after_the_stop():
     found.publisher.submit([BIND])
     assert begun.wait(PATIENCE)
     try:
+        assert not found.publisher.settled()
         assert not found.publisher.stop(0.0)
     finally:
         release.set()
+    found.publisher._threads[0].join(PATIENCE)
+
+    assert found.publisher.settled()
 
 
 @pytest.mark.parametrize(
@@ -617,4 +621,4 @@ def test_a_request_of_unknown_effect_may_take_effect_for_a_while(publishing, fai
     running.submit(write)
     server.clock.now += seconds
 
-    assert want == running.publisher.stop(0.0)
+    assert (want, want) == (running.publisher.settled(), running.publisher.stop(0.0))

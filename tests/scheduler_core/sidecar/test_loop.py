@@ -151,6 +151,7 @@ class Turning:
     """A loop, its parts, and what it logged."""
 
     def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False, reads=NOTHING, late=()):
+        self.settled = True
         self.store = Cache(reads=reads)
         self.leading, self.logged, self.watched, self.searched = leads, [], [], []
         self.scheduler = (
@@ -161,7 +162,7 @@ class Turning:
         self.keeping = keeping or Keeping()
         self.publisher, self.inbox, self.telemetry = Publisher(), Mailbox(), SidecarMetrics()
         self.informers = Informers(*late)
-        self.start = VersionCheck(self.store, self.informers)
+        self.start = VersionCheck(self.store, self.informers, settled=lambda: self.settled)
         self.members = MembersCheck(VersionCheck(self.store, self.informers, MEMBERS))
         self.loop = Loop(
             Parts(
@@ -336,6 +337,23 @@ def test_a_term_begins_once_every_kind_shows_what_the_last_leader_wrote(clock):
     assert [BIND, TELL] == turning.publisher.written
     assert (["restart"], 1, {1}) == (turning.scheduler.calls, turning.keeping.restarts, set(turning.publisher.terms))
     assert ("info", "term", {"term": 1, "waited_seconds": 300.0}) == turning.logged[1]
+
+
+def test_a_term_reads_nothing_while_a_request_of_the_one_before_may_take_effect(clock):
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod",))
+    turning.turn()
+    turning.leading, turning.settled = True, False
+    turning.turn(Changed("Pod", "ADDED", raw(pod("x")), "7"))
+    clock.now += 2
+    turning.turn()
+    assert ([], []) == (turning.informers.asked, turning.publisher.written)
+    assert ("Pod objects: a request of the term before may still take effect, for 2 s",) == turning.start.reasons(clock.now)
+    turning.settled = True
+    turning.turn()
+    assert ([["Pod"]], []) == (turning.informers.asked, turning.publisher.written)
+    turning.turn(turning.version("Pod", "7"))
+
+    assert [BIND] == turning.publisher.written
 
 
 def test_a_term_does_not_begin_before_every_kind_is_listed():
