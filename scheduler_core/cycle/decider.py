@@ -14,7 +14,7 @@ from scheduler_core.causes.groups import DeletionsAwaited
 from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, PlacementsSampled
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
-from scheduler_core.cycle.device_decisions import attempt_ended, devices_beyond_requests, with_devices
+from scheduler_core.cycle.device_decisions import allocate, attempt_ended, devices_beyond_requests, without_unbound_pods
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_placed, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
@@ -217,6 +217,8 @@ class Decider:
         self._nominations.delete_nominations(pod for pod, _ in pods)
         names = self._greedy.state.nodes.names
         volumes, without = self._volumes.choose(pods, outcome.volumes)
+        claiming = [pod for pod, _ in pods if pod.device_claims]
+        devices, faults = allocate(pods, self._greedy.state.stateful.plugins, self._options) if claiming else ({}, None)
         decision = Decision(
             request.entity.name,
             Status.SUCCESS,
@@ -228,13 +230,14 @@ class Decider:
             causes=(
                 *without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
                 *(_sampled(request, outcome) if self._behavior.limits_placements else ()),
+                *without_none(faults),
             ),
+            devices=devices,
             ranks=ranks,
             behavior=self._behavior,
         )
-        claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
-            decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
+            decision = without_unbound_pods(decision, request.entity, [pod for pod, _ in pods], self._options, self._consumers)
         # Only now: the pods can have devices that these nominations hold.
         self._nominations.hold_again(released)
         decision = self._settled(decision)

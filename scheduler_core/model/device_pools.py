@@ -14,6 +14,7 @@ from decimal import Decimal
 import numpy as np
 
 from kubeapi import quantity
+from kubeapi.base_structs import Record
 from kubeapi.devices import CounterSet, DeviceContent
 from kubeapi.selectors import NodeSelector
 from scheduler_core.model import selectors
@@ -24,8 +25,7 @@ PoolName = tuple[str, str]
 """Driver and pool."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PoolDevice:
+class PoolDevice(Record, frozen=True, eq=False):
     """Device of a pool."""
 
     id: DeviceId
@@ -199,7 +199,8 @@ def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) 
     devices = _devices(each for each in slices if not each.counters)
     elsewhere = _devices(each for each in others if not each.counters)
     names = [each.id[2] for each in devices]
-    if repeated := next((each for each, count in Counter(names).items() if count > 1), ""):
+    if len({*names}) < len(names):
+        repeated = next(each for each, count in Counter(names).items() if count > 1)
         return NodePool(name, invalid=f"duplicate device name {repeated}")
     sets = [counters for each in (*slices, *others) for counters in each.counters]
     invalid = _counter_error(sets, (*devices, *elsewhere))

@@ -92,14 +92,16 @@ class DeviceUsage:
         for each in allocation.devices:
             # With admin access, other claims can have the device too.
             if not each.admin:
-                self.versions[each.id[:2]] += 1
+                pool = each.id[:2]
+                self.versions[pool] = self.versions.get(pool, 0) + 1
                 if self.changed is not None:
-                    self.changed.append(each.id[:2])
+                    self.changed.append(pool)
                 self._change_device(each, amount)
 
     def _change_device(self, given: GivenDevice, amount: int) -> None:
         if (use := self._uses.get(given.id)) is None:
-            use = self._uses[given.id] = dataclasses.replace(self.use(given.id))
+            before = self.use(given.id)
+            use = self._uses[given.id] = Use(before.users, before.shares, before.consumed)
         if given.shared:
             use.shares += amount
             more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}

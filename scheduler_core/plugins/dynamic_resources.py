@@ -217,10 +217,10 @@ class DeviceAllocation(ClaimAllocation):
             self.claims.keep(claims)
 
     def _allocate_postponed(self) -> None:
-        for pod, node in self._postponed.values():
-            if self.claims is not None:
+        if self._postponed and self.claims is not None:
+            for pod, node in self._postponed.values():
                 self.claims.assume(pod, node)
-        self._postponed.clear()
+            self._postponed.clear()
 
     def reach_invalid_pools(self, nodes: Nodes) -> Bools:
         """Return which of *nodes* reach an invalid pool: then that is kube-scheduler's reason why they have no devices."""

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceObjects, DeviceShortage
 from scheduler_core.model.devices import UNAVAILABLE, Allocation
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
@@ -45,8 +46,7 @@ class _Pending:
     users: int = 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Plan:
+class _Plan(Record, frozen=True, eq=False):
     """Claims of a pod.
 
     Attributes:
@@ -111,7 +111,7 @@ class AssumedClaims:
     def score(self, pod: PodRecord, node: int) -> int:
         """Return the preference of the alternatives that *pod* gets on *node*: more for earlier ones."""
         total = 0
-        for position, allocation in self._allocations_on(pod, node):
+        for position, allocation in self._allocations_on(pod, self._plan(pod), node):
             spec = pod.shape.devices[position].spec
             total += preference(spec, {device.request for device in allocation.devices}) if spec is not None else 0
         return total
@@ -139,7 +139,7 @@ class AssumedClaims:
     def assume(self, pod: PodRecord, node: int, allocations: PodAllocations | None = None) -> None:
         """Take the devices of *pod* on *node*: *allocations*, if given."""
         plan = self._plan(pod)
-        allocations = self._allocations_on(pod, node) if allocations is None else allocations
+        allocations = self._allocations_on(pod, plan, node) if allocations is None else allocations
         self._of_pod[pod.key] = allocations
         for position, _ in allocations:
             self._users.setdefault(pod.device_claims[position].key, set()).add(pod.key)
@@ -262,16 +262,16 @@ class AssumedClaims:
                 usable &= self.found.matching(allocation.nodes)[nodes]
         return usable
 
-    def _allocations_on(self, pod: PodRecord, node: int) -> PodAllocations:
+    def _allocations_on(self, pod: PodRecord, plan: _Plan, node: int) -> PodAllocations:
         """Return the allocations of the claims of *pod* on *node*, by position; none if a claim has no devices."""
-        plan = self._plan(pod)
         if not plan.fresh:
             return self._by_position(plan, (), ())
-        planned = [self.planned.get(pod.device_claims[position].key) for position in plan.fresh]
-        if known := [each for each in planned if each is not None]:
-            return self._by_position(
-                plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known
-            )
+        if self.planned:
+            planned = [self.planned.get(pod.device_claims[position].key) for position in plan.fresh]
+            if known := [each for each in planned if each is not None]:
+                return self._by_position(
+                    plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known
+                )
         if self._counted is not None and not pod.shape.picks_devices:
             counted = self._counted.allocations([pod.shape.devices[position] for position in plan.fresh], node)
             return plan.given if counted is None else self._by_position(plan, plan.fresh, counted)
@@ -281,6 +281,8 @@ class AssumedClaims:
 
     def _by_position(self, plan: _Plan, taken: Sequence[int], fresh: Sequence[Allocation]) -> PodAllocations:
         """Return the allocations of the claims by position: *fresh* ones of those at *taken*, and those of the other claims."""
+        if not plan.reused and not plan.given:
+            return tuple(zip(taken, fresh, strict=True))
         positions = [*taken, *(position for position, _ in plan.reused)]
         # kube-scheduler keeps the results of new claims before those of reused ones, and gives them to the claims in the order of the pod.
         order = sorted(positions) if self._exact else positions

@@ -30,8 +30,7 @@ _NOTHING = Decimal(0)
 Undo = Callable[[], None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(Record, frozen=True, eq=False):
     """Device for a request, with the capacity that it consumes if it is a share."""
 
     request: str

@@ -40,6 +40,6 @@ class CountedClaims:
         for pool in self._found.pools.on(node):
             for device in pool.devices:
                 name = device.id
-                found = counted.get(name)
-                if found is not None and row in found[1] and name not in chosen and not usage.is_taken(name):
+                # Most devices of a node that is filled are in use, and that is known at once.
+                if not usage.is_taken(name) and name not in chosen and (found := counted.get(name)) is not None and row in found[1]:
                     yield device

@@ -94,6 +94,7 @@ class NodeAllocations:
         self._results: dict[tuple[int, tuple[int, ...], tuple[str, ...], Hashable], Result] = {}
         self._ways: dict[Hashable, tuple[tuple[_Solution, ...], bool]] = {}
         self._kinds = None if exact else self.states.kind
+        self._own_selectors: dict[int, NodeSelector] = {}
         self.tried = 0
         self.fitting: dict[Hashable, int] = {}
 
@@ -208,23 +209,19 @@ class NodeAllocations:
             return failed
         return replaced(failed, error=failed.error.partition("\n")[0])
 
-    def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
+    def allocation(self, chosen: Sequence[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         """Return the allocation of *chosen* devices on *node*."""
-        chosen = list(chosen)
-        given = (
-            GivenDevice(
-                each.request,
-                device.id,
-                each.admin,
-                each.shared,
-                each.consumed,
-                bool(device.content.binding_conditions),
-                device.content.binding_conditions or (),
-                device.content.binding_failure_conditions or (),
-            )
-            for each, device in chosen
-        )
-        return Allocation(tuple(given), _node_selector((device for _, device in chosen), self._nodes.names[node]))
+        given = tuple([_given(each, device) for each, device in chosen])
+        return Allocation(given, self._node_selector([device for _, device in chosen], node))
+
+    def _node_selector(self, devices: Sequence[PoolDevice], node: int) -> NodeSelector | None:
+        """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
+        if not any(map(_is_of_node, devices)):
+            return _common_selector(devices)
+        if (selector := self._own_selectors.get(node)) is None:
+            only = NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (self._nodes.names[node],)),))
+            selector = self._own_selectors[node] = NodeSelector((only,))
+        return selector
 
 
 def _named(result: Result, claims: FreshClaims) -> Result:
@@ -238,16 +235,34 @@ def _positions(pools: Sequence[NodePool]) -> dict[DeviceId, tuple[int, int]]:
     return {device.id: (at, number) for at, pool in enumerate(pools) for number, device in enumerate(pool.devices)}
 
 
-def _node_selector(devices: Iterable[PoolDevice], node: str) -> NodeSelector | None:
-    """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
+def _given(choice: Choice, device: PoolDevice) -> GivenDevice:
+    content = device.content
+    conditions = content.binding_conditions or ()
+    return GivenDevice(
+        choice.request,
+        device.id,
+        choice.admin,
+        choice.shared,
+        choice.consumed,
+        bool(conditions),
+        conditions,
+        content.binding_failure_conditions or (),
+    )
+
+
+def _is_of_node(device: PoolDevice) -> bool:
+    """Return whether only the node on which *device* is allocated can use it."""
+    source = device.content if device.published.by_device else None
+    return bool((source.node_name if source is not None else device.published.node) or device.content.binds_to_node)
+
+
+def _common_selector(devices: Iterable[PoolDevice]) -> NodeSelector | None:
+    """Return the nodes that can use *devices*, none of which is for one node alone; None for all nodes."""
     fields: list[Requirement] = []
     expressions: list[Requirement] = []
     for device in devices:
-        source = device.content if device.published.by_device else None
-        name = (source.node_name or "") if source is not None else device.published.node
-        if name or device.content.binds_to_node:
-            return NodeSelector((NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (node,)),)),))
-        selector = source.node_selector if source is not None else device.published.selector
+        published = device.published
+        selector = device.content.node_selector if published.by_device else published.selector
         for term in (selector.node_selector_terms or ())[:1] if selector is not None else ():
             fields += [field for field in term.match_fields or () if field not in fields]
             expressions += [expression for expression in term.match_expressions or () if expression not in expressions]
