@@ -32,8 +32,6 @@ from scheduler_core.plugins.base import StatefulPlugin
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation, device_allocation
 
 Assigned = tuple[PodRecord, int]
-_Claims = tuple[Sequence[tuple[DeviceClaim, Allocation]], Sequence[tuple[DeviceClaim, Allocation]]]
-"""Claims of a pod that were allocated before, and that it has allocated, with their devices."""
 _LISTED = 3
 """Maximum number of faults in a message."""
 
@@ -46,9 +44,12 @@ def allocate(
     If they are, in place of faults the selectors with which kube-scheduler ends the attempt with an error.
     """
     allocation = device_allocation(plugins)
-    claims = _claims_of(pods, allocation)
-    faults = _left_out(pods, allocation) if options.sparing else _device_faults(pods, claims, allocation)
-    return _devices_of(claims), faults
+    devices = _devices_of(pods, allocation)
+    # A claim of several pods, and one that a search was made for, is never one whose devices are counted.
+    picking = [pod for pod, _ in pods if pod.shape.picks_devices]
+    if allocation is None or not picking:
+        return devices, None
+    return devices, _left_out(picking, allocation) if options.sparing else _device_faults(picking, allocation)
 
 
 def without_unbound_pods(
@@ -92,46 +93,39 @@ def devices_beyond_requests(decision: Decision, pods: Sequence[Assigned], nodes:
 
 def chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:
     """Return the devices of the claims of the placed *pods*; of a claim of several pods, as the first of them wrote it."""
-    return _devices_of(_claims_of(pods, device_allocation(plugins)))
+    return _devices_of(pods, device_allocation(plugins))
 
 
-def _claims_of(pods: Sequence[Assigned], allocation: DeviceAllocation | None) -> list[_Claims]:
-    """Return the claims of each of *pods* with their devices: those allocated before, then those that *allocation* has allocated."""
-    found: list[_Claims] = []
+def _devices_of(pods: Sequence[Assigned], allocation: DeviceAllocation | None) -> dict[DeviceClaim, Allocation]:
+    """Return the devices of the claims of *pods* in the order of their labels: those allocated before, and those that *allocation* has."""
+    pairs: list[tuple[DeviceClaim, Allocation]] = []
     for pod, _ in pods:
-        if not pod.device_claims:
-            continue
         needs = zip(pod.device_claims, pod.shape.devices, strict=False)
-        before = [(claim, need.allocated) for claim, need in needs if need.allocated is not None]
-        found.append((before, () if allocation is None else allocation.allocations(pod)))
-    return found
-
-
-def _devices_of(claims: Sequence[_Claims]) -> dict[DeviceClaim, Allocation]:
-    """Return the devices of *claims* in the order of their labels; of a claim that is there several times, the first."""
+        pairs += [(claim, need.allocated) for claim, need in needs if need.allocated is not None]
+        if allocation is not None:
+            pairs += allocation.allocations(pod)
+    pairs.sort(key=lambda each: each[0].label)
     chosen: dict[DeviceClaim, Allocation] = {}
-    pairs = [pair for before, taken in claims for pair in (*before, *taken)]
-    for claim, allocation in sorted(pairs, key=lambda each: each[0].label):
-        chosen.setdefault(claim, allocation)
+    for claim, allocated in pairs:
+        chosen.setdefault(claim, allocated)
     return chosen
 
 
-def _device_faults(pods: Sequence[Assigned], claims: Sequence[_Claims], allocation: DeviceAllocation | None) -> BoundOtherwise | None:
-    """Return the *claims* of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; None without any."""
-    exchanged = [DevicesExchanged(pod.key) for pod, _ in pods if allocation is not None and allocation.exchanged(pod)]
-    users = Counter([claim for _, taken in claims for claim, _ in taken])
-    shared = tuple([claim.named for claim, count in users.items() if count > 1])
+def _device_faults(pods: Sequence[PodRecord], allocation: DeviceAllocation) -> BoundOtherwise | None:
+    """Return the claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; None without any."""
+    exchanged = [DevicesExchanged(pod.key) for pod in pods if allocation.exchanged(pod)]
+    users = Counter(claim for pod in pods for claim, _ in allocation.allocations(pod))
+    shared = tuple(claim.named for claim, count in users.items() if count > 1)
     faults = (*exchanged, *((SharedClaims(shared),) if shared else ()))
     return BoundOtherwise(faults[:_LISTED]) if faults else None
 
 
-def _left_out(pods: Sequence[Assigned], allocation: DeviceAllocation | None) -> SelectorsNotEvaluated | None:
+def _left_out(pods: Sequence[PodRecord], allocation: DeviceAllocation) -> SelectorsNotEvaluated | None:
     """Return the selectors of the placed *pods* that could not be evaluated for some device; None without any."""
     found: dict[tuple[DeviceNeed, ...], list[SelectorNotEvaluated]] = {}
-    if allocation is not None:
-        for pod, _ in pods:
-            if pod.shape.picks_devices and pod.shape.devices not in found:
-                found[pod.shape.devices] = [*allocation.unevaluated(pod)]
+    for pod in pods:
+        if pod.shape.devices not in found:
+            found[pod.shape.devices] = [*allocation.unevaluated(pod)]
     selectors = dict.fromkeys(selector for each in found.values() for selector in each)
     return SelectorsNotEvaluated(tuple(selectors)[:_LISTED]) if selectors else None
 
@@ -160,9 +154,11 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
     the API server refuses both.  The status is Error if too few pods are left.
     """
     failed = {pod: ReservationRefused(claim_of(claim), too_many=True) for pod, claim in consumers.beyond_limit(pods).items()}
+    untimed_shapes = {shape for shape in {pod.shape for pod in pods} if any(need.untimed for need in shape.devices)}
     for pod in pods:
-        claims = zip(pod.device_claims, pod.shape.devices, strict=False)
-        if untimed := [claim.key for claim, need in claims if need.untimed]:
+        if pod.shape in untimed_shapes:
+            claims = zip(pod.device_claims, pod.shape.devices, strict=False)
+            untimed = [claim.key for claim, need in claims if need.untimed]
             failed[pod.key] = ReservationRefused(claim_of(untimed[0]), too_many=False)
     if not failed:
         return decision

@@ -5,7 +5,6 @@ Pools are ordered by driver and name, those with binding conditions last; slices
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +32,7 @@ class PoolDevice(Record, frozen=True, eq=False):
     published: DeviceSlice
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NodePool:
+class NodePool(Record, frozen=True, eq=False):
     """Pool as some nodes see it.
 
     Attributes:
@@ -52,7 +50,7 @@ class NodePool:
     invalid: str = ""
     devices: tuple[PoolDevice, ...] = ()
     elsewhere: tuple[PoolDevice, ...] = ()
-    counters: Mapping[str, Mapping[str, Decimal]] = dataclasses.field(default_factory=dict)
+    counters: Mapping[str, Mapping[str, Decimal]] = {}
     selective: bool = False
 
     @property
@@ -144,7 +142,7 @@ class DevicePools:
             numbers.setdefault((each.driver, each.pool), []).append(number)
         views = [self._view(name, each) for name, each in sorted(numbers.items())]
         found = [each for each in views if each is not None]
-        return sorted(found, key=_has_binding_conditions)
+        return sorted(found, key=_has_binding_conditions) if len(found) > 1 else found
 
     def _reached(self, number: int, node: int) -> bool:
         """Return whether *node* reaches the slice *number*, which is not that of one node."""
@@ -198,6 +196,9 @@ def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) 
     slices.sort(key=lambda each: each.name)
     devices = _devices(each for each in slices if not each.counters)
     elsewhere = _devices(each for each in others if not each.counters)
+    selective = any(each.by_device for each in slices)
+    if len(slices) == 1 and not others and not slices[0].can_be_invalid:
+        return NodePool(name, devices=devices, selective=selective)
     names = [each.id[2] for each in devices]
     if len({*names}) < len(names):
         repeated = next(each for each, count in Counter(names).items() if count > 1)
@@ -207,12 +208,11 @@ def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) 
     if invalid:
         return NodePool(name, invalid=invalid)
     values = {each.name: {key: quantity.exact(counter.value) for key, counter in (each.counters or {}).items()} for each in sets}
-    selective = any(each.by_device for each in slices)
     return NodePool(name, devices=devices, elsewhere=elsewhere, counters=values, selective=selective)
 
 
 def _devices(slices: Iterable[DeviceSlice]) -> tuple[PoolDevice, ...]:
-    return tuple(PoolDevice((each.driver, each.pool, device.name), device.content, each) for each in slices for device in each.devices)
+    return tuple([PoolDevice((each.driver, each.pool, device.name), device.content, each) for each in slices for device in each.devices])
 
 
 def _counter_error(sets: Sequence[CounterSet], devices: Iterable[PoolDevice]) -> str:

@@ -30,6 +30,7 @@ class DeviceUsage:
     Attributes:
         versions: changes of each pool so far, by driver and pool.
         changed: the pools of all changes so far, if a reader has set it.
+        given_back: number of allocations that were removed so far.
 
     """
 
@@ -43,6 +44,7 @@ class DeviceUsage:
         self._base = base
         self.versions: Counter[tuple[str, str]] = Counter()
         self.changed: list[tuple[str, str]] | None = None
+        self.given_back = 0
         for each in allocations:
             self.add_allocation(each)
 
@@ -52,6 +54,7 @@ class DeviceUsage:
 
     def remove_allocation(self, allocation: Allocation) -> None:
         """Undo ``add_allocation``."""
+        self.given_back += 1
         self._change(allocation, -1)
 
     def use(self, device: DeviceId) -> Use:
@@ -89,19 +92,22 @@ class DeviceUsage:
         return use.users > 0, use.shares > 0, tuple(sorted(use.consumed.items()))
 
     def _change(self, allocation: Allocation, amount: int) -> None:
+        uses, versions, changed = self._uses, self.versions, self.changed
         for each in allocation.devices:
             # With admin access, other claims can have the device too.
-            if not each.admin:
-                pool = each.id[:2]
-                self.versions[pool] = self.versions.get(pool, 0) + 1
-                if self.changed is not None:
-                    self.changed.append(pool)
-                self._change_device(each, amount)
+            if each.admin:
+                continue
+            name = each.id
+            pool = name[:2]
+            versions[pool] = versions.get(pool, 0) + 1
+            if changed is not None:
+                changed.append(pool)
+            if (use := uses.get(name)) is None:
+                before = _UNUSED if self._base is None else self._base.use(name)
+                use = uses[name] = Use(before.users, before.shares, before.consumed)
+            self._change_use(use, each, amount)
 
-    def _change_device(self, given: GivenDevice, amount: int) -> None:
-        if (use := self._uses.get(given.id)) is None:
-            before = self.use(given.id)
-            use = self._uses[given.id] = Use(before.users, before.shares, before.consumed)
+    def _change_use(self, use: Use, given: GivenDevice, amount: int) -> None:
         if given.shared:
             use.shares += amount
             more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}

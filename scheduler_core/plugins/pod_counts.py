@@ -241,7 +241,7 @@ class PodCounts:
         """Count pods that exactly *tallies* count; return a number for ``discount_alike``, or None if ``count_all`` must count them."""
         if len(self._watches) != len(self._by_node) or self.volumes.limited:
             return None
-        if any([pod.terminating or pod.named_volumes is not NO_NAMED_VOLUMES for pod, _ in pods]):
+        if any(pod.terminating or pod.named_volumes is not NO_NAMED_VOLUMES for pod, _ in pods):
             return None
         # Only affinity terms are claims.
         if any(shape.affinity is not None and self.kind(pod).claims for shape, pod in {pod.shape: pod for pod, _ in pods}.items()):

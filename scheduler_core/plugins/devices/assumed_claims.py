@@ -7,7 +7,7 @@ use them (Kubernetes 1.37.1, ``pendingAllocations``).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from kubeapi.base_structs import Record
 from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceObjects, DeviceShortage
 from scheduler_core.model.devices import UNAVAILABLE, Allocation
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.devices.chosen_devices import preference
 from scheduler_core.plugins.devices.counted_claims import CountedClaims
 from scheduler_core.plugins.devices.evicted_users import EvictedUsers, HeldClaim
@@ -86,6 +86,8 @@ class AssumedClaims:
         self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
         self._fresh_specs = FreshSpecs(nodes)
         self._pending: dict[str, _Pending] = {}
+        # Claims of pods by shape, none of which is allocated or taken.
+        self._unused: dict[PodShape, _Plan] = {}
         self._unsettled: dict[str, _Pending] = {}
         self._of_pod: dict[str, PodAllocations] = {}
         self._users: dict[str, set[str]] = {}
@@ -141,13 +143,14 @@ class AssumedClaims:
         plan = self._plan(pod)
         allocations = self._allocations_on(pod, plan, node) if allocations is None else allocations
         self._of_pod[pod.key] = allocations
-        for position, _ in allocations:
-            self._users.setdefault(pod.device_claims[position].key, set()).add(pod.key)
         given = {position for position, _ in plan.given}
         for position, allocation in allocations:
+            key = pod.device_claims[position].key
+            if (users := self._users.get(key)) is None:
+                users = self._users[key] = set()
+            users.add(pod.key)
             if position in given:
                 continue
-            key = pod.device_claims[position].key
             if (pending := self._pending.get(key)) is not None:
                 pending.users += 1
                 continue
@@ -221,12 +224,23 @@ class AssumedClaims:
         return MissingDevices(self.found).free_devices(short, ((self._fresh(pod, plan, node).specs, node) for node in nodes.tolist()))
 
     def _plan(self, pod: PodRecord) -> _Plan:
+        if (plan := self._unused.get(pod.shape)) is None:
+            fresh = tuple([position for position, need in enumerate(pod.shape.devices) if need.allocates])
+            plan = self._unused[pod.shape] = _Plan("", fresh, (), ())
+        allocated, pending = self._objects.allocated, self._pending
+        for position in plan.fresh:
+            key = pod.device_claims[position].key
+            if key in allocated or key in pending:
+                return self._plan_with_used(pod, plan.fresh)
+        return plan
+
+    def _plan_with_used(self, pod: PodRecord, positions: Iterable[int]) -> _Plan:
+        """Return the claims of *pod* at *positions*, of which some are allocated or taken by now."""
         fresh: list[int] = []
         reused: list[tuple[int, Allocation]] = []
         given: list[tuple[int, Allocation]] = []
-        for position, (claim, need) in enumerate(zip(pod.device_claims, pod.shape.devices, strict=True)):
-            if not need.allocates:
-                continue
+        for position in positions:
+            claim = pod.device_claims[position]
             if (allocated := self._objects.allocated.get(claim.key)) is not None:
                 given.append((position, allocated))
             elif (pending := self._pending.get(claim.key)) is None:
@@ -273,7 +287,7 @@ class AssumedClaims:
                     plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known
                 )
         if self._counted is not None and not pod.shape.picks_devices:
-            counted = self._counted.allocations([pod.shape.devices[position] for position in plan.fresh], node)
+            counted = self._counted.allocations(pod.shape, plan.fresh, node)
             return plan.given if counted is None else self._by_position(plan, plan.fresh, counted)
         claims = self._fresh(pod, plan, node)
         found = self.found.allocations(pod.shape.serial, claims, node)

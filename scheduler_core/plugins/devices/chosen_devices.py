@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -37,11 +36,6 @@ class Choice(Record, frozen=True, eq=False):
     device: PoolDevice
     admin: bool
     consumed: tuple[tuple[str, Decimal], ...] = ()
-
-    @property
-    def shared(self) -> bool:
-        """Return whether other claims can have shares of the device."""
-        return self.device.content.allow_multiple_allocations
 
 
 class NamedSpec(Record, frozen=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from decimal import Decimal
 
 from kubeapi.base_structs import Record, replaced
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
@@ -146,8 +147,7 @@ class NodeAllocations:
         result = self.on(serial, claims, node)
         if isinstance(result, str | Failed):
             return None
-        pools = self.pools.on(node)
-        return [self.allocation([(at.choice, pools[at.pool].devices[at.device]) for at in placed], node) for placed in result]
+        return [self._placed(placed, self.pools.on(node), node) for placed in result]
 
     def unevaluated(self, alternative: Alternative, claim: NamedClaim) -> SelectorNotEvaluated | None:
         """Return the first selector of *alternative* of *claim* because of which a device was left out; None if there was none."""
@@ -164,8 +164,7 @@ class NodeAllocations:
         if (known := self._ways.get(at)) is None:
             known = self._ways[at] = self._search_all(claims.specs, node, named, most)
         pools, (solutions, finished) = self.pools.on(node), known
-        chosen = [[[(at.choice, pools[at.pool].devices[at.device]) for at in placed] for placed in solution] for solution in solutions]
-        return [[self.allocation(placed, node) for placed in solution] for solution in chosen], finished
+        return [[self._placed(placed, pools, node) for placed in solution] for solution in solutions], finished
 
     def _search_all(self, claims: Sequence[NamedSpec], node: int, named: frozenset[int], most: int) -> tuple[tuple[_Solution, ...], bool]:
         allocator = self._allocator(claims, node, self.states.kind)
@@ -209,14 +208,20 @@ class NodeAllocations:
             return failed
         return replaced(failed, error=failed.error.partition("\n")[0])
 
-    def allocation(self, chosen: Sequence[tuple[Choice, PoolDevice]], node: int) -> Allocation:
-        """Return the allocation of *chosen* devices on *node*."""
-        given = tuple([_given(each, device) for each, device in chosen])
-        return Allocation(given, self._node_selector([device for _, device in chosen], node))
+    def _placed(self, placed: Sequence[_Placed], pools: Sequence[NodePool], node: int) -> Allocation:
+        """Return the allocation of the devices that *placed* has chosen in *pools* of *node*."""
+        devices = [pools[at.pool].devices[at.device] for at in placed]
+        chosen = [(at.choice, device) for at, device in zip(placed, devices, strict=True)]
+        given = [given_device(each.request, device, each.consumed, admin=each.admin) for each, device in chosen]
+        return self.allocation(given, devices, node)
+
+    def allocation(self, given: Iterable[GivenDevice], devices: Sequence[PoolDevice], node: int) -> Allocation:
+        """Return the allocation of *given*, which are *devices*, on *node*."""
+        return Allocation(tuple(given), self._node_selector(devices, node))
 
     def _node_selector(self, devices: Sequence[PoolDevice], node: int) -> NodeSelector | None:
         """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
-        if not any(map(_is_of_node, devices)):
+        if not any(_is_of_node(device) for device in devices):
             return _common_selector(devices)
         if (selector := self._own_selectors.get(node)) is None:
             only = NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (self._nodes.names[node],)),))
@@ -235,19 +240,13 @@ def _positions(pools: Sequence[NodePool]) -> dict[DeviceId, tuple[int, int]]:
     return {device.id: (at, number) for at, pool in enumerate(pools) for number, device in enumerate(pool.devices)}
 
 
-def _given(choice: Choice, device: PoolDevice) -> GivenDevice:
+def given_device(request: str, device: PoolDevice, consumed: tuple[tuple[str, Decimal], ...] = (), *, admin: bool = False) -> GivenDevice:
+    """Return *device* as given to *request*; arguments as the fields of ``GivenDevice``."""
     content = device.content
     conditions = content.binding_conditions or ()
-    return GivenDevice(
-        choice.request,
-        device.id,
-        choice.admin,
-        choice.shared,
-        choice.consumed,
-        bool(conditions),
-        conditions,
-        content.binding_failure_conditions or (),
-    )
+    failures = content.binding_failure_conditions or ()
+    shared = content.allow_multiple_allocations
+    return GivenDevice(request, device.id, admin, shared, consumed, bool(conditions), conditions, failures)
 
 
 def _is_of_node(device: PoolDevice) -> bool:
