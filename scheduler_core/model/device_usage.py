@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
+import types
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from kubeapi.base_structs import MutableRecord
 from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice, full_name
 
 _NOTHING = Decimal(0)
+_NO_AMOUNTS: Mapping[str, Decimal] = types.MappingProxyType({})
 
 
-@dataclasses.dataclass(slots=True)
-class Use:
+class Use(MutableRecord):
     """Use of a device: number of claims that have it for themselves, number of its shares, and the capacity that the shares consume."""
 
     users: int = 0
     shares: int = 0
-    consumed: Mapping[str, Decimal] = dataclasses.field(default_factory=dict)
+    consumed: Mapping[str, Decimal] = _NO_AMOUNTS
 
 
 _UNUSED = Use()
@@ -105,17 +106,17 @@ class DeviceUsage:
             if (use := uses.get(name)) is None:
                 before = _UNUSED if self._base is None else self._base.use(name)
                 use = uses[name] = Use(before.users, before.shares, before.consumed)
-            self._change_use(use, each, amount)
+            if each.shared:
+                self._change_shares(use, each, amount)
+            else:
+                use.users += amount
+            if self._base is None and not use.users and not use.shares:
+                del uses[name]
 
-    def _change_use(self, use: Use, given: GivenDevice, amount: int) -> None:
-        if given.shared:
-            use.shares += amount
-            more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}
-            use.consumed = {**use.consumed, **more} if use.shares else {}
-        else:
-            use.users += amount
-        if self._base is None and not use.users and not use.shares:
-            del self._uses[given.id]
+    def _change_shares(self, use: Use, given: GivenDevice, amount: int) -> None:
+        use.shares += amount
+        more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}
+        use.consumed = {**use.consumed, **more} if use.shares else {}
 
     def _amounts(self, given: GivenDevice) -> Mapping[str, Decimal]:
         """Return what a share consumes; of a capacity with two names, the amount by the name with the domain."""

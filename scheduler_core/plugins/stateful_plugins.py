@@ -406,8 +406,9 @@ class _ActivePlugins:
             tally.version = version
 
     def _change_state(self, pods: Sequence[tuple[PodRecord, int]], amount: int) -> None:
+        shapes = {pod.shape for pod, _ in pods}
         for plugin in self.with_state:
-            if any(plugin.used_by(shape) for shape in {pod.shape for pod, _ in pods}):
+            if any(map(plugin.used_by, shapes)):
                 for pod, node in pods:
                     (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
 

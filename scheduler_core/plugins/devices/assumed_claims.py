@@ -6,12 +6,11 @@ use them (Kubernetes 1.37.1, ``pendingAllocations``).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kubeapi.base_structs import Record
+from kubeapi.base_structs import MutableRecord, Record
 from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceObjects, DeviceShortage
 from scheduler_core.model.devices import UNAVAILABLE, Allocation
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
@@ -29,8 +28,7 @@ _Leaf = tuple[str, str]
 """Namespace and PodGroup."""
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class _Pending:
+class _Pending(MutableRecord, eq=False):
     """Claim that assumed pods have taken.
 
     Attributes:
@@ -86,11 +84,10 @@ class AssumedClaims:
         self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
         self._fresh_specs = FreshSpecs(nodes)
         self._pending: dict[str, _Pending] = {}
-        # Claims of pods by shape, none of which is allocated or taken.
         self._unused: dict[PodShape, _Plan] = {}
         self._unsettled: dict[str, _Pending] = {}
         self._of_pod: dict[str, PodAllocations] = {}
-        self._users: dict[str, set[str]] = {}
+        self._users: dict[str, tuple[str, ...]] = {}
         self._evicted = EvictedUsers(objects, self.found.usage)
 
     def reasons(self, pod: PodRecord, nodes: Nodes) -> list[str]:
@@ -146,9 +143,7 @@ class AssumedClaims:
         given = {position for position, _ in plan.given}
         for position, allocation in allocations:
             key = pod.device_claims[position].key
-            if (users := self._users.get(key)) is None:
-                users = self._users[key] = set()
-            users.add(pod.key)
+            self._users[key] = (*self._users.get(key, ()), pod.key)
             if position in given:
                 continue
             if (pending := self._pending.get(key)) is not None:
@@ -162,7 +157,7 @@ class AssumedClaims:
         """Undo ``assume``, which must be the last one."""
         for position, _ in reversed(self._of_pod.pop(pod.key, ())):
             key = pod.device_claims[position].key
-            self._users[key].discard(pod.key)
+            self._users[key] = tuple(each for each in self._users[key] if each != pod.key)
             pending = self._pending.get(key)
             if pending is None or pending.leaf is None:
                 continue
@@ -223,10 +218,19 @@ class AssumedClaims:
         plan = self._plan(pod)
         return MissingDevices(self.found).free_devices(short, ((self._fresh(pod, plan, node).specs, node) for node in nodes.tolist()))
 
+    def allocates(self, pod: PodRecord) -> bool:
+        """Return whether devices must be found for *pod*."""
+        return bool(self._unused_claims(pod.shape).fresh)
+
+    def _unused_claims(self, shape: PodShape) -> _Plan:
+        """Return the claims of a pod of *shape* of which none is allocated or taken by now."""
+        if (plan := self._unused.get(shape)) is None:
+            fresh = tuple(position for position, need in enumerate(shape.devices) if need.allocates)
+            plan = self._unused[shape] = _Plan("", fresh, (), ())
+        return plan
+
     def _plan(self, pod: PodRecord) -> _Plan:
-        if (plan := self._unused.get(pod.shape)) is None:
-            fresh = tuple([position for position, need in enumerate(pod.shape.devices) if need.allocates])
-            plan = self._unused[pod.shape] = _Plan("", fresh, (), ())
+        plan = self._unused_claims(pod.shape)
         allocated, pending = self._objects.allocated, self._pending
         for position in plan.fresh:
             key = pod.device_claims[position].key
