@@ -24,7 +24,7 @@ PoolName = tuple[str, str]
 """Driver and pool."""
 
 
-class PoolDevice(Record, frozen=True, eq=False):
+class PoolDevice(Record, frozen=True, eq=False, gc=False):
     """Device of a pool."""
 
     id: DeviceId
@@ -91,7 +91,10 @@ class DevicePools:
         """Slices by node; those of no single node under the empty name."""
         found: dict[str, list[int]] = {"": []}
         for number, each in enumerate(self.slices):
-            found.setdefault(each.node, []).append(number)
+            if (numbers := found.get(each.node)) is None:
+                found[each.node] = [number]
+            else:
+                numbers.append(number)
         return found
 
     def on(self, node: int) -> tuple[NodePool, ...]:

@@ -49,14 +49,32 @@ class DeviceUsage:
         for each in allocations:
             self.add_allocation(each)
 
-    def add_allocation(self, allocation: Allocation) -> None:
-        """Record the devices of *allocation* as used."""
-        self._change(allocation, 1)
+    def add_allocation(self, allocation: Allocation, amount: int = 1) -> None:
+        """Record the devices of *allocation* as used, by *amount* more claims."""
+        uses, versions, changed = self._uses, self.versions, self.changed
+        for each in allocation.devices:
+            # With admin access, other claims can have the device too.
+            if each.admin:
+                continue
+            name = each.id
+            pool = name[:2]
+            versions[pool] = versions.get(pool, 0) + 1
+            if changed is not None:
+                changed.append(pool)
+            if (use := uses.get(name)) is None:
+                before = _UNUSED if self._base is None else self._base.use(name)
+                use = uses[name] = Use(before.users, before.shares, before.consumed)
+            if each.shared:
+                self._change_shares(use, each, amount)
+            else:
+                use.users += amount
+            if self._base is None and not use.users and not use.shares:
+                del uses[name]
 
     def remove_allocation(self, allocation: Allocation) -> None:
         """Undo ``add_allocation``."""
         self.given_back += 1
-        self._change(allocation, -1)
+        self.add_allocation(allocation, -1)
 
     def use(self, device: DeviceId) -> Use:
         """Return the use of *device*, which the caller must not change."""
@@ -91,27 +109,6 @@ class DeviceUsage:
         if not use.users and not use.shares:
             return None
         return use.users > 0, use.shares > 0, tuple(sorted(use.consumed.items()))
-
-    def _change(self, allocation: Allocation, amount: int) -> None:
-        uses, versions, changed = self._uses, self.versions, self.changed
-        for each in allocation.devices:
-            # With admin access, other claims can have the device too.
-            if each.admin:
-                continue
-            name = each.id
-            pool = name[:2]
-            versions[pool] = versions.get(pool, 0) + 1
-            if changed is not None:
-                changed.append(pool)
-            if (use := uses.get(name)) is None:
-                before = _UNUSED if self._base is None else self._base.use(name)
-                use = uses[name] = Use(before.users, before.shares, before.consumed)
-            if each.shared:
-                self._change_shares(use, each, amount)
-            else:
-                use.users += amount
-            if self._base is None and not use.users and not use.shares:
-                del uses[name]
 
     def _change_shares(self, use: Use, given: GivenDevice, amount: int) -> None:
         use.shares += amount

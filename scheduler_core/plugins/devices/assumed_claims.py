@@ -230,7 +230,7 @@ class AssumedClaims:
         return plan
 
     def _plan(self, pod: PodRecord) -> _Plan:
-        plan = self._unused_claims(pod.shape)
+        plan = self._unused.get(pod.shape) or self._unused_claims(pod.shape)
         allocated, pending = self._objects.allocated, self._pending
         for position in plan.fresh:
             key = pod.device_claims[position].key
@@ -292,15 +292,17 @@ class AssumedClaims:
                 )
         if self._counted is not None and not pod.shape.picks_devices:
             counted = self._counted.allocations(pod.shape, plan.fresh, node)
-            return plan.given if counted is None else self._by_position(plan, plan.fresh, counted)
+            if counted is None:
+                return plan.given
+            fresh = tuple(zip(plan.fresh, counted, strict=True))
+            # The claims of such a pod are its own.
+            return tuple(sorted((*fresh, *plan.given), key=lambda each: each[0])) if plan.given else fresh
         claims = self._fresh(pod, plan, node)
         found = self.found.allocations(pod.shape.serial, claims, node)
         return plan.given if found is None else self._by_position(plan, claims.positions, found)
 
     def _by_position(self, plan: _Plan, taken: Sequence[int], fresh: Sequence[Allocation]) -> PodAllocations:
         """Return the allocations of the claims by position: *fresh* ones of those at *taken*, and those of the other claims."""
-        if not plan.reused and not plan.given:
-            return tuple(zip(taken, fresh, strict=True))
         positions = [*taken, *(position for position, _ in plan.reused)]
         # kube-scheduler keeps the results of new claims before those of reused ones, and gives them to the claims in the order of the pod.
         order = sorted(positions) if self._exact else positions

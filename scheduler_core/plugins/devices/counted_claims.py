@@ -52,7 +52,7 @@ class CountedClaims:
             skipped = start = self._skipped.get((row, pool), 0)
             for number in range(start, len(pool.devices)):
                 device = pool.devices[number]
-                if usage.is_taken(device.id) or (found := counted.get(device.id)) is None or row not in found[1]:
+                if usage.use(device.id).users or (found := counted.get(device.id)) is None or row not in found[1]:
                     if number == skipped:
                         skipped += 1
                 elif device.id not in chosen:

@@ -221,12 +221,8 @@ class NodeAllocations:
 
     def _node_selector(self, devices: Sequence[PoolDevice], node: int) -> NodeSelector | None:
         """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
-        for device in devices:
-            if _is_of_node(device):
-                return self._own_selector(node)
-        return _common_selector(devices)
-
-    def _own_selector(self, node: int) -> NodeSelector:
+        if not any(map(_is_of_node, devices)):
+            return _common_selector(devices)
         if (selector := self._own_selectors.get(node)) is None:
             only = NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (self._nodes.names[node],)),))
             selector = self._own_selectors[node] = NodeSelector((only,))
