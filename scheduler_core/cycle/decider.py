@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core import diagnosis
@@ -82,7 +83,7 @@ class Decider:
     @functools.cached_property
     def _leaving(self) -> list[PodRecord]:
         """The pods on nodes that are being deleted; of a live cluster, all records are created for that, so only a failure asks for them."""
-        return [pod for pod in self._snapshot.pods if pod.terminating and pod.node >= 0]
+        return [pod for pod in filter(operator.attrgetter("terminating"), self._snapshot.pods) if pod.node >= 0]
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -292,9 +293,8 @@ class Decider:
         self.preemptions.await_claims(pod for pod in waiting if pod.key in nominations)
         nominated = [(pod, nominations[pod.key]) for pod in waiting if pod.key in nominations]
         nominate(self._greedy.state, nominated, preemption.devices if preemption is not None else {})
-        for pod in waiting:
-            if pod.key not in nominations and not kept:
-                self._nominations.withdraw(pod)
+        if not kept:
+            self._nominations.withdraw_all(pod for pod in waiting if pod.key not in nominations)
         return decision
 
     def _settled(self, decision: Decision) -> Decision:

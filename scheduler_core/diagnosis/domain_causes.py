@@ -39,8 +39,10 @@ def domain_of(placement: Placement) -> Domain:
     return Domain(placement.key, placement.value)
 
 
-def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> DomainCause:
-    """Return why *held* cannot take *goal* pending pods of a leaf."""
+def cause_in_domain(
+    greedy: Greedy, request: PlacementRequest, held: Held, goal: int, examined: dict[Placement, NodeRefusals]
+) -> DomainCause:
+    """Return why *held* cannot take *goal* pending pods of a leaf; add the refusals of its nodes to *examined*."""
     state, nodes, domain = greedy.state, nodes_of_pods(greedy, request, held), held.domain
     if held.pods >= goal:
         # The cause is not a lack of nodes, but a plugin or an earlier failure.
@@ -54,6 +56,8 @@ def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal:
         own = own_node(pod.shape, state.nodes)
         refusals = node_refusals.examine_nodes(state, pod, domain.nodes if own < 0 else np.intersect1d(domain.nodes, own))
         rules = PodRuleReasons.from_refusals(state, refusals)
+    if own < 0:
+        examined[domain] = refusals
     refusals = with_domain(state, request, refusals, goal)
     relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals)
     if relaxation is not None and relaxation.pods <= held.pods:

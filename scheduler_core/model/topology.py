@@ -53,11 +53,14 @@ class Division:
         self.domains = domains
         self.first = first
         self.rows = {domain.value: row for row, domain in enumerate(domains)}
-        self.capacities: Ints = np.array([allocatable[:2, domain.nodes].sum(axis=1) for domain in domains], dtype=np.int64).reshape(-1, 2).T
+        sizes = np.array([len(domain) for domain in domains], dtype=np.int64)
+        self.members: Nodes = np.full((len(domains), sizes.max(initial=0)), -1, dtype=np.int64)
+        self.capacities: Ints = np.zeros((2, len(domains)), dtype=np.int64)
+        if domains:
+            nodes, begins = np.concatenate([domain.nodes for domain in domains]), sizes.cumsum() - sizes
+            self.members[np.repeat(np.arange(len(domains)), sizes), np.arange(len(nodes)) - np.repeat(begins, sizes)] = nodes
+            self.capacities = np.add.reduceat(allocatable[:2, nodes], begins, axis=1)
         self._capacities: list[tuple[int, int]] = [(cpu, memory) for cpu, memory in self.capacities.T.tolist()]
-        self.members: Nodes = np.full((len(domains), max((len(domain) for domain in domains), default=0)), -1, dtype=np.int64)
-        for row, domain in enumerate(domains):
-            self.members[row, : len(domain)] = domain.nodes
 
     def capacity(self, row: int) -> tuple[int, int]:
         """Return allocatable millicores and bytes of one domain."""
@@ -71,7 +74,10 @@ class Topology:
         self.nodes = nodes
         self.root = Placement(0, "", "", nodes.everything)
         self.count = 1
-        self._placements_of_node: list[list[int]] = [[0] for _ in range(len(nodes))]
+        self._first_divisions: dict[str, list[int]] = {}
+        """By key: for each node, the serial of its domain in the first division by this key; 0 if none."""
+        self._others: dict[int, list[int]] = {}
+        """Other placements by node."""
 
     def divide(self, parent: Placement, key: str) -> Division:
         """Return the domains of *key* inside *parent*; none if no node of it has the label."""
@@ -81,18 +87,29 @@ class Topology:
 
     def add(self, key: str, value: str, nodes: Nodes) -> Placement:
         """Add a placement of *nodes* (ascending)."""
+        placement = self._new(key, value, nodes)
+        self._add_to_nodes(placement)
+        return placement
+
+    def _new(self, key: str, value: str, nodes: Nodes) -> Placement:
         placement = Placement(self.count, key, value, nodes)
         self.count += 1
-        for node in nodes.tolist():
-            self._placements_of_node[node].append(placement.serial)
         return placement
+
+    def _add_to_nodes(self, placement: Placement) -> None:
+        for node in placement.nodes.tolist():
+            self._others.setdefault(node, []).append(placement.serial)
 
     def placements_containing(self, nodes: list[int]) -> set[int]:
         """Return the serials of all placements that contain one of *nodes*."""
-        placements = self._placements_of_node
-        if len(nodes) == 1:
-            return set(placements[nodes[0]])
-        return set().union(*[placements[node] for node in nodes])
+        if not nodes:
+            return set()
+        serials = {0}
+        for domain_of in self._first_divisions.values():
+            serials.update([domain_of[node] for node in nodes])
+        if self._others:
+            serials.update(*[self._others.get(node, ()) for node in nodes])
+        return serials
 
     def _divide(self, parent: Placement, key: str) -> Division:
         column = self.nodes.column(key)
@@ -100,10 +117,18 @@ class Topology:
         by_value = np.argsort(ids, kind="stable")
         ordered = ids[by_value]
         first = self.count
-        domains = []
+        domains: list[Placement] = []
         values, begins = np.unique(ordered, return_index=True)
         ends = np.append(begins, len(ordered))[1:]
         for value, begin, end in zip(values.tolist(), begins.tolist(), ends.tolist(), strict=True):
             if value >= 0:
-                domains.append(self.add(key, column.values[value], parent.nodes[by_value[begin:end]]))
+                domains.append(self._new(key, column.values[value], parent.nodes[by_value[begin:end]]))
+        if key not in self._first_divisions:
+            serials: Ints = np.zeros(len(self.nodes), dtype=np.int64)
+            for domain in domains:
+                serials[domain.nodes] = domain.serial
+            self._first_divisions[key] = serials.tolist()
+        else:
+            for domain in domains:
+                self._add_to_nodes(domain)
         return Division(tuple(domains), first, self.nodes.allocatable)

@@ -125,7 +125,7 @@ class StatefulPlugins:
         """
         if self._active is None:
             if not self._defaults.possible and not any(map(self._is_used_by, {pod.shape: pod for pod, _ in pods}.values())):
-                self._journal += ((pod, node, 1) for pod, node in pods)
+                self._journal.append(_Batch(pods, []))
                 return
             for pod, node in pods:
                 self.assume(pod, node)
@@ -318,8 +318,8 @@ class StatefulPlugins:
             self._met = counts.mark()
             active = self._over(counts)
             for entry in (*self._settled, *self._journal):
-                if not isinstance(entry, _Batch):
-                    active.move(*entry)
+                for pod, node, amount in [(pod, node, 1) for pod, node in entry.pods] if isinstance(entry, _Batch) else [entry]:
+                    active.move(pod, node, amount)
             self._active = active
         return self._active
 
