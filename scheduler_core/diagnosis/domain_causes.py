@@ -119,6 +119,8 @@ def _shortages(
 def _confined(state: PlacementState, shape: PodShape, nodes: Nodes, usable: Nodes) -> bool:
     """Return whether pods of *shape* can use only the *usable* ones of *nodes*."""
     mask = state.profile.compile(shape).mask
+    if mask is None and len(usable) == len(nodes):
+        return True
     return set((nodes if mask is None else nodes[mask[nodes]]).tolist()) <= set(usable.tolist())
 
 

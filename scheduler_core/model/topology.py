@@ -7,9 +7,14 @@ identified by its value alone: rack-1 of zone-1 and rack-1 of zone-2 differ only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scheduler_core.model.nodes import Ints, Nodes, NodeTable
+
+_FEW = 3
+"""Number of placements below which each is summed alone."""
 
 
 class Placement:
@@ -55,16 +60,26 @@ class Division:
         self.rows = {domain.value: row for row, domain in enumerate(domains)}
         sizes = np.array([len(domain) for domain in domains], dtype=np.int64)
         self.members: Nodes = np.full((len(domains), sizes.max(initial=0)), -1, dtype=np.int64)
-        self.capacities: Ints = np.zeros((2, len(domains)), dtype=np.int64)
+        self.capacities = sums_over(allocatable[:2], [domain.nodes for domain in domains])
         if domains:
             nodes, begins = np.concatenate([domain.nodes for domain in domains]), sizes.cumsum() - sizes
             self.members[np.repeat(np.arange(len(domains)), sizes), np.arange(len(nodes)) - np.repeat(begins, sizes)] = nodes
-            self.capacities = np.add.reduceat(allocatable[:2, nodes], begins, axis=1)
         self._capacities: list[tuple[int, int]] = [(cpu, memory) for cpu, memory in self.capacities.T.tolist()]
 
     def capacity(self, row: int) -> tuple[int, int]:
         """Return allocatable millicores and bytes of one domain."""
         return self._capacities[row]
+
+
+def sums_over(values: Ints, parts: Sequence[Nodes]) -> Ints:
+    """Return the sums of *values*, shape (..., all nodes), over the nodes of each of *parts*; shape (..., parts)."""
+    if len(parts) < _FEW:
+        return np.array([values[..., nodes].sum(axis=-1) for nodes in parts], dtype=np.int64).reshape(-1, *values.shape[:-1]).T
+    ends = np.cumsum([0, *map(len, parts)])
+    running: Ints = np.zeros((*values.shape[:-1], ends[-1] + 1), dtype=np.int64)
+    values[..., np.concatenate(parts)].cumsum(axis=-1, out=running[..., 1:])
+    sums: Ints = np.diff(running[..., ends])
+    return sums
 
 
 class Topology:
