@@ -133,9 +133,9 @@ class Topology:
         ordered = ids[by_value]
         first = self.count
         domains: list[Placement] = []
-        values, begins = np.unique(ordered, return_index=True)
+        begins = np.flatnonzero(np.diff(ordered, prepend=-2))
         ends = np.append(begins, len(ordered))[1:]
-        for value, begin, end in zip(values.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        for value, begin, end in zip(ordered[begins].tolist(), begins.tolist(), ends.tolist(), strict=True):
             if value >= 0:
                 domains.append(self._new(key, column.values[value], parent.nodes[by_value[begin:end]]))
         if key not in self._first_divisions:
