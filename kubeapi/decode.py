@@ -111,16 +111,32 @@ def parse(source: Source) -> Json:
         raise NotJson(str(error)) from None
 
 
+_OF_NULL: Final[dict[str, Json]] = {
+    **dict.fromkeys(("annotations", "labels", "matchLabels", "nodeSelector"), ""),
+    **dict.fromkeys(("allocatable", "capacity", "hard", "limits", "overhead", "requests"), 0),
+}
+"""Fields that are maps, and what null is as a value in them.  Templates write it where a value is not set: ``cpu: {{ .Values.cpu }}``."""
+
+
 def plain(value: Json) -> Json:
-    """Return the value without null fields and with whole floats as integers; list items keep their places."""
+    """Return the value without null fields and with whole floats as integers; list items keep their places.
+
+    Null in a map is the empty text or amount.  Source: Go, encoding/json, Unmarshal.
+    """
     # Mostly strings; a mapping of another type than dict is tested for slowly.
     if isinstance(value, str):
         return value
     if isinstance(value, (dict, Mapping)):
-        return {key: plain(item) for key, item in value.items() if item is not None}
+        return {key: _filled(item, _OF_NULL[key]) if key in _OF_NULL else plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _filled(value: Json, of_null: Json) -> Json:
+    if not isinstance(value, Mapping):
+        return plain(value)
+    return plain({key: of_null if item is None else item for key, item in value.items()})
 
 
 def convert(content: Json, decoder: msgspec.json.Decoder[S]) -> S:

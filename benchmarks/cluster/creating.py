@@ -1,10 +1,13 @@
 """Time to create Workloads and groups with the shipped webhooks, relative to ``kube-system``, whose objects are not sent to them.
 
-Objects are created one after the other, in rounds that alternate between the namespaces, through one connection to one API server.
+The floor is one webhook that allows everything, of a minimal Flask application in the same server; it is asked about the objects of
+``muster-system``, which are not sent to the shipped ones.  Objects are created one after the other, in rounds that alternate between the
+namespaces, through one connection to one API server.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import statistics
@@ -13,16 +16,25 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import measure
+from benchmarks import load, measure
+from benchmarks.cluster.joining import configuration
 from benchmarks.cluster.rates import Testbed
 from benchmarks.clusters import Json
+from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import composite_group, installed, pod_group
+from tests.cluster.waiting import until
 
 LIMIT = 1.5
 OBJECTS_OF_A_ROUND = 50
-WITH, WITHOUT = "default", "kube-system"
-COLUMNS = ("objects", "of each", "with webhooks, ms", "without, ms", "ratio", "limit")
+WITH, FLOOR, WITHOUT = "default", "muster-system", "kube-system"
+COLUMNS = ("objects", "of each", "with webhooks, ms", "a constant webhook, ms", "without, ms", "ratio", "constant / without", "limit")
+RULE = {
+    "apiGroups": ["scheduling.k8s.io"],
+    "apiVersions": ["*"],
+    "operations": ["CREATE"],
+    "resources": ["workloads", "podgroups", "compositepodgroups"],
+}
 
 
 def _workload(name: str, namespace: str) -> Json:
@@ -36,19 +48,40 @@ KINDS: dict[str, Callable[[str, str], Json]] = {"Workload": _workload, "PodGroup
 
 def table(testbed: Testbed, rounds: int) -> None:
     """Measure *rounds* rounds of each kind in each namespace, and print."""
-    with tempfile.TemporaryDirectory(prefix="muster-bench-") as name, installed(testbed.plane, Path(name)):
-        rows = [_row(testbed.plane, kind, rounds) for kind in KINDS]
+    plane = testbed.plane
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as name, contextlib.ExitStack() as stack:
+        directory = Path(name)
+        (directory / "installed").mkdir()
+        stack.enter_context(installed(plane, directory / "installed"))
+        load.certificate(directory)
+        floor = stack.enter_context(load.serving("allowing", directory))
+        stack.callback(plane.api.delete, "ValidatingWebhookConfiguration", FLOOR)
+        # It is asked from the moment when a path that it does not have makes the API server refuse.
+        there = plane.api.create(configuration("ValidatingWebhookConfiguration", FLOOR, floor, "/absent", RULE))
+        until(lambda: not _is_created(plane))
+        answering = configuration("ValidatingWebhookConfiguration", FLOOR, floor, "/validate", RULE)
+        plane.api.replace({**there, "webhooks": answering["webhooks"]})
+        until(lambda: _is_created(plane))
+        rows = [_row(plane, kind, rounds) for kind in KINDS]
     measure.table("Creation of an object with the shipped webhooks", COLUMNS, rows)
+
+
+def _is_created(plane: ControlPlane) -> bool:
+    try:
+        plane.api.create(pod_group("probe", FLOOR), dryRun="All")
+    except ApiError:
+        return False
+    return True
 
 
 def _row(plane: ControlPlane, kind: str, rounds: int) -> list[str]:
     numbers = itertools.count()
-    runs = {each: functools.partial(_milliseconds, plane, kind, each, numbers) for each in (WITH, WITHOUT)}
+    runs = {each: functools.partial(_milliseconds, plane, kind, each, numbers) for each in (WITH, FLOOR, WITHOUT)}
     measured = measure.in_turns(runs, rounds)
     ratio = measured.ratio(WITH, WITHOUT)
-    figures = (f"{measured.median(each):.2f}" for each in (WITH, WITHOUT))
+    figures = (f"{measured.median(each):.2f}" for each in (WITH, FLOOR, WITHOUT))
     verdict = f"{LIMIT:g}: {measure.verdict(ratio, LIMIT, at_least=False)}"
-    return [kind, f"{rounds * OBJECTS_OF_A_ROUND:,}", *figures, f"{ratio:.2f}", verdict]
+    return [kind, f"{rounds * OBJECTS_OF_A_ROUND:,}", *figures, f"{ratio:.2f}", f"{measured.ratio(FLOOR, WITHOUT):.2f}", verdict]
 
 
 def _milliseconds(plane: ControlPlane, kind: str, namespace: str, numbers: itertools.count[int]) -> float:

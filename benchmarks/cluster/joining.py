@@ -98,20 +98,20 @@ def _group(number: int) -> Json:
 
 def _configuration(namespace: str, server: load.Server) -> Json:
     """Return the configuration of a webhook for one namespace; its conditions are left out, as both would have them."""
-    client = {"url": f"https://{load.HOST}:{server.port}/join", "caBundle": base64.b64encode(server.ca.read_bytes()).decode()}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    return configuration("MutatingWebhookConfiguration", namespace, server, "/join", rule, reinvocationPolicy="IfNeeded")
+
+
+def configuration(kind: str, namespace: str, server: load.Server, path: str, rule: Json, **more: str) -> Json:
+    """Return the configuration of a webhook that is called by URL, for the objects of one namespace."""
+    client = {"url": f"https://{load.HOST}:{server.port}{path}", "caBundle": base64.b64encode(server.ca.read_bytes()).decode()}
     webhook = {
-        "name": "join.muster.dev",
+        "name": "bench.muster.dev",
         "clientConfig": client,
-        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+        "rules": [rule],
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
-        "reinvocationPolicy": "IfNeeded",
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        **more,
     }
-    metadata = {"name": namespace}
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": metadata,
-        "webhooks": [webhook],
-    }
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": namespace}, "webhooks": [webhook]}

@@ -83,6 +83,9 @@ POD_CHANGES: dict[str, Changes] = {
     "a pod with less than its containers": {"spec.resources": {"requests": {"cpu": "500m"}}},
     "a pod with a limit below that of a container": {"spec.resources": {"limits": {"cpu": "500m"}}},
     "a pod with more than its containers": {"spec.resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}},
+    "a limit of null below the request": {f"{_MAIN}resources": {"limits": {"cpu": None}, "requests": {"cpu": "1"}}},
+    "a limit and a request of null": {f"{_MAIN}resources": {"limits": {"cpu": None}, "requests": {"cpu": None}}},
+    "a label and an annotation of null": {"metadata.labels": {"a": None}, "metadata.annotations": {"b": None}},
     "huge pages in parts": {f"{_MAIN}resources": {"limits": {"hugepages-2Mi": "3Mi", "cpu": "1"}}},
     "a device with the prefix of a quota": {f"{_MAIN}resources": {"limits": {"requests.nvidia.com/gpu": "1"}}},
     "a claim to devices twice": {
@@ -140,6 +143,7 @@ POD_CHANGES: dict[str, Changes] = {
         {"configMap": {"name": "a", "items": [{"key": "k", "path": "p"}]}}, {"secret": {"name": "b", "items": [{"key": "k", "path": "p"}]}}
     ),
     "projected labels": _projected({"downwardAPI": {"items": [{"path": "x", **_LABELS}]}}),
+    "an ephemeral volume of null": _ephemeral(resources={"requests": {"storage": None}}),
     "an ephemeral volume of no size": _ephemeral(resources={"requests": {"storage": "0"}}),
     "an ephemeral volume for one pod and for many": _ephemeral(accessModes=["ReadWriteOncePod", "ReadWriteMany"]),
     "an ephemeral volume with a name": _volume(ephemeral={"volumeClaimTemplate": {"metadata": {"name": "x"}, "spec": _CLAIM}}),

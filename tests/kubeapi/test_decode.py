@@ -22,3 +22,13 @@ from kubeapi import decode
 )
 def test_a_wrong_shape_is_reported_with_its_field(message, texts):
     assert texts == decode.shape_error(message)
+
+
+def test_null_in_a_map_is_empty_and_null_in_place_of_a_field_is_absent():
+    metadata = {"name": "a", "labels": {"a": None, "b": "c"}, "annotations": None}
+    container = {"resources": {"limits": {"cpu": None}, "requests": [None]}, "image": None}
+
+    assert {
+        "metadata": {"name": "a", "labels": {"a": "", "b": "c"}},
+        "spec": {"nodeSelector": {"disk": ""}, "containers": [{"resources": {"limits": {"cpu": 0}, "requests": [None]}}]},
+    } == decode.plain({"metadata": metadata, "spec": {"nodeSelector": {"disk": None}, "containers": [container]}, "status": None})

@@ -157,12 +157,6 @@ TABLE = (
             ("spec.initContainers.lifecycle", ("Forbidden", ""), "stopSignal, and with it a lifecycle that has only it,"),
         )
     ),
-    *(
-        Explained(
-            "Pod", "create", path, *sides, "the server reads an amount of null as 0, Muster as no amount", "Go, encoding/json, Unmarshal", is_rare=True,
-        )
-        for path, sides in (("spec.volumes.*.resources", ("Required", "Invalid")), ("spec.*ontainers.resources.*", ("accepts", "Invalid")))
-    ),
     Explained(
         "Pod", "create", "spec.*ontainers.resources.limits", "", "Invalid",
         "1.37 takes an amount of an extended resource beyond 64 bits for a fraction", f"{_CORE}, ValidateResourceQuantityValue", is_rare=True,

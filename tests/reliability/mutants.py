@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 
 from tests.reliability.campaign import Campaign, Round
 from tests.reliability.source_mutants import explained, measured_tests, sites, trial
@@ -29,7 +30,10 @@ def drawn(seed: int) -> list[Mutant]:
 def run(seed: int) -> Round:
     """Try the mutants of a round.  A survivor is a failure unless it is explained."""
     mutants = drawn(seed)
-    ended = list(zip(mutants, trial.outcomes(mutants, measured_tests.measured()), strict=True))
+    tests, not_measured = measured_tests.measured()
+    for each in not_measured:
+        print(f"mutants: {each} could not be measured; it counts as no test", file=sys.stderr, flush=True)
+    ended = list(zip(mutants, trial.outcomes(mutants, tests), strict=True))
     survived = [(mutant.name, outcome) for mutant, (outcome, _) in ended if outcome in {Outcome.SURVIVED, Outcome.NO_TEST}]
     open_ones = [f"{outcome.name.lower()}: {name}" for name, outcome in survived if not explained.why(name)]
     counts = {each: sum(outcome is each for _, (outcome, _) in ended) for each in Outcome}
@@ -41,6 +45,7 @@ def run(seed: int) -> Round:
             "timed out": counts[Outcome.TIMED_OUT],
             "not imported": counts[Outcome.NOT_IMPORTED],
             "explained": len(survived) - len(open_ones),
+            "test files not measured": len(not_measured),
         },
     )
 

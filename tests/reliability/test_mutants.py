@@ -37,7 +37,7 @@ def planted(old: str, new: str, *, in_function: bool = True) -> Mutant:
 def test_each_mutant_has_its_outcome(tmp_path, monkeypatch):
     """In the body of a function, and at the level of the module, whose tests are collected again."""
     monkeypatch.setattr(measured_tests, "CACHE", tmp_path)
-    tests = measured_tests.measured([TESTS])
+    tests, not_measured = measured_tests.measured([TESTS])
     expected = {
         planted("if scheduled >= minimum", "if scheduled < minimum"): Outcome.KILLED,
         planted("if not self.by_document", "if self.by_document is False"): Outcome.SURVIVED,
@@ -48,6 +48,14 @@ def test_each_mutant_has_its_outcome(tmp_path, monkeypatch):
     }
 
     assert list(expected.values()) == [outcome for outcome, _ in trial.outcomes(list(expected), tests)]
+    assert [] == not_measured
+
+
+def test_a_file_that_cannot_be_measured_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(measured_tests, "CACHE", tmp_path)
+    monkeypatch.setattr(measured_tests, "LONGEST", 0.5)
+
+    assert ({}, [TESTS]) == measured_tests.measured([TESTS])
 
 
 def test_a_line_that_no_test_executes_has_no_test():

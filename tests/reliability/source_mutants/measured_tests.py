@@ -126,8 +126,11 @@ def passes(item: pytest.Item, following: pytest.Item | None) -> bool:
     return item.session.testsfailed == before
 
 
-def measured(files: Sequence[str] = ()) -> dict[str, Test]:
-    """Return the tests of files by name, by default of all that can see a mutant; files that were not measured yet are measured first."""
+def measured(files: Sequence[str] = ()) -> tuple[dict[str, Test], list[str]]:
+    """Return the tests of files by name, by default of all that can see a mutant, and the files whose measurement failed.
+
+    Files that were not measured yet are measured first.
+    """
     folder = CACHE / _digest()
     for each in CACHE.glob("*"):
         if each != folder:
@@ -136,8 +139,10 @@ def measured(files: Sequence[str] = ()) -> dict[str, Test]:
     kept = {each: folder / _kept_name(each) for each in files or _test_files()}
     if missing := [file for file, at in kept.items() if not at.exists()]:
         run_forked(lambda: _measure(missing, kept), len(missing) * LONGEST)
-    decoder = msgspec.msgpack.Decoder(dict[str, Test])
-    return {name: test for at in kept.values() if at.exists() for name, test in decoder.decode(at.read_bytes()).items()}
+    decoder = msgspec.msgpack.Decoder(dict[str, Test] | None)
+    found = {file: decoder.decode(at.read_bytes()) if at.exists() else None for file, at in kept.items()}
+    tests = {name: test for of_file in found.values() for name, test in (of_file or {}).items()}
+    return tests, [file for file, of_file in found.items() if of_file is None]
 
 
 def _kept_name(file: str) -> str:
@@ -235,7 +240,7 @@ def _measure(files: Sequence[str], kept: Mapping[str, Path]) -> int:
             by_file[file_of(item.nodeid)].append(item)
         for file, tests in by_file.items():
             if run_forked(functools.partial(_measure_file, tests, kept[file]), LONGEST) != 0:
-                kept[file].write_bytes(msgspec.msgpack.encode({}))
+                kept[file].write_bytes(msgspec.msgpack.encode(None))
 
     return collect(use, files)
 
