@@ -238,16 +238,15 @@ class Decider:
             behavior=self._behavior,
         )
         if claiming:
-            decision = without_unbound_pods(decision, request.entity, [pod for pod, _ in pods], self._options, self._consumers)
+            decision = without_unbound_pods(decision, request.entity, claiming, self._options, self._consumers)
         # Only now: the pods can have devices that these nominations hold.
         self._nominations.hold_again(released)
-        decision = self._settled(decision)
-        if not claiming:
-            return decision
-        self._consumers.record(decision, claiming)
-        self.preemptions.keep_claims(claiming)
-        if self._options.sparing and decision.devices:
-            self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
+        self._settled(decision)
+        if claiming:
+            self._consumers.record(decision, claiming)
+            self.preemptions.keep_claims(claiming)
+            if self._options.sparing and decision.devices:
+                self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision
 
     def _in_rank_order(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[PlacementOutcome, tuple[RankedGroup, ...]]:
@@ -297,12 +296,11 @@ class Decider:
             self._nominations.withdraw_all(pod for pod in waiting if pod.key not in nominations)
         return decision
 
-    def _settled(self, decision: Decision) -> Decision:
+    def _settled(self, decision: Decision) -> None:
         """Record *decision*, and make the assumed pods permanent."""
         self.effects.record(decision)
         self._ledger.forget()
         self._greedy.state.stateful.forget()
-        return decision
 
     def _leaves_over(self, request: PlacementRequest, outcome: PlacementOutcome) -> bool:
         """Return whether a root that was satisfied before has pods without a node: any pod of a gang, or all pods of a basic group."""
