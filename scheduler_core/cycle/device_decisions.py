@@ -45,7 +45,7 @@ def allocate(
     """
     allocation = device_allocation(plugins)
     devices = _devices_of(pods, allocation)
-    # A claim of several pods, and one that a search was made for, is never one whose devices are counted.
+    # Pods whose devices are counted share no claim, and no selector is evaluated for them.
     picking = [pod for pod, _ in pods if pod.shape.picks_devices]
     if allocation is None or not picking:
         return devices, None

@@ -87,7 +87,7 @@ class AssumedClaims:
         self._unused: dict[PodShape, _Plan] = {}
         self._unsettled: dict[str, _Pending] = {}
         self._of_pod: dict[str, PodAllocations] = {}
-        self._users: dict[str, tuple[str, ...]] = {}
+        self._users: dict[str, set[str]] = {}
         self._evicted = EvictedUsers(objects, self.found.usage)
 
     def reasons(self, pod: PodRecord, nodes: Nodes) -> list[str]:
@@ -143,7 +143,10 @@ class AssumedClaims:
         given = {position for position, _ in plan.given}
         for position, allocation in allocations:
             key = pod.device_claims[position].key
-            self._users[key] = (*self._users.get(key, ()), pod.key)
+            if (users := self._users.get(key)) is None:
+                self._users[key] = {pod.key}
+            else:
+                users.add(pod.key)
             if position in given:
                 continue
             if (pending := self._pending.get(key)) is not None:
@@ -157,7 +160,7 @@ class AssumedClaims:
         """Undo ``assume``, which must be the last one."""
         for position, _ in reversed(self._of_pod.pop(pod.key, ())):
             key = pod.device_claims[position].key
-            self._users[key] = tuple(each for each in self._users[key] if each != pod.key)
+            self._users[key].discard(pod.key)
             pending = self._pending.get(key)
             if pending is None or pending.leaf is None:
                 continue
