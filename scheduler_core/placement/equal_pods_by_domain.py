@@ -18,7 +18,7 @@ class FilledDomains:
     """Result by domain.
 
     Attributes:
-        nodes: shape (domains, pods): the node of each pod in order, -1 if it does not fit, or if its domain holds too few pods.
+        nodes: shape (domains, pods): the node of each pod in order, -1 if it does not fit, or if all domains hold too few pods.
         placed: shape (domains,).
         scored: shape (resources, domains): amounts of the pods there before, as scores count them.
 
@@ -41,7 +41,7 @@ def fill_domains(
         ledger: resources taken.
         capacity: shape (resources, all nodes): allocatable amounts of the resources that scores count.
         whole: as for ``NodeLocalPlugin.ladder``.
-        least: number of pods without which no nodes are returned for a domain.
+        least: no nodes are returned if no domain holds so many pods.
 
     """
     there = members >= 0
@@ -49,29 +49,31 @@ def fill_domains(
     slots = _slots(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
     placed = np.minimum(slots.sum(axis=1), run.count)
+    counted = _counted(flat, ledger)
     nodes: Nodes = np.full((len(members), run.count), -1, dtype=np.int64)
-    if len(rows := (placed >= least).nonzero()[0]):
-        found = _nodes_of_pods(run.count, profile, flat.reshape(members.shape)[rows], slots[rows], ledger, capacity, whole=whole)
-        nodes[rows, : found.shape[1]] = found
+    if (placed >= least).any():
+        found = _nodes_of_pods(run.count, profile, flat, slots, counted[:2], ledger, capacity, whole=whole)
+        nodes[:, : found.shape[1]] = found
         nodes[np.arange(run.count) >= placed[:, None]] = -1
-    return FilledDomains(nodes, placed, np.where(there, _counted(flat, ledger).reshape(-1, *members.shape), 0).sum(axis=2))
+    return FilledDomains(nodes, placed, np.where(there, counted.reshape(-1, *members.shape), 0).sum(axis=2))
 
 
 def _nodes_of_pods(
-    count: int, profile: ShapeProfile, members: Nodes, slots: Ints, ledger: Ledger, capacity: Floats, *, whole: bool
+    count: int, profile: ShapeProfile, flat: Nodes, slots: Ints, scored: Ints, ledger: Ledger, capacity: Floats, *, whole: bool
 ) -> Nodes:
     """Return the nodes of *count* pods in each domain in order, shape (domains, pods): fewer if even the largest domain has fewer slots.
 
-    Arguments as of ``fill_domains``, but *members* is padded with nodes that have no slots, and *slots* are the pods that fit on each node.
+    *slots* are the pods that fit on each node, shape (domains, widest); *flat* are these nodes, padded with nodes without slots, and *scored*
+    what is taken there.  Other arguments are as of ``fill_domains``.
     """
-    local, flat, scored_rows = profile.local, members.ravel(), ledger.topology.nodes.scored.rows
-    scored, used, capacities = ledger.scored.take(flat, axis=1), ledger.used[scored_rows].take(flat, axis=1), capacity.take(flat, axis=1)
+    local, scored_rows = profile.local, ledger.topology.nodes.scored.rows
+    used, capacities = ledger.used[scored_rows].take(flat, axis=1), capacity.take(flat, axis=1)
     heads = local.ladder(capacities, scored, used, 1, whole=whole)[:, 0]
     bonus = profile.bonus_at(flat)
-    heads = (heads if bonus is None else heads + bonus).reshape(members.shape)
+    heads = (heads if bonus is None else heads + bonus).reshape(slots.shape)
     heads[slots <= 0] = -1
     chosen = _best(heads, count, wide=local.wide)
-    cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
+    cells = (chosen + np.arange(len(slots))[:, None] * slots.shape[1]).ravel()
     slots = slots.ravel()[cells].reshape(chosen.shape)
     depth = max(1, min(count, int(slots.max(initial=0))))
     steps = local.ladder(capacities[:, cells], scored[:, cells], used[:, cells], depth, whole=whole)
