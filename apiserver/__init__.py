@@ -5,6 +5,7 @@ It knows no kinds and no rules: callers pass paths and decode the bytes.
 api        requests to the API server; a response is read whole, or as a stream of lines
 connect    connection to the API server that a kubeconfig or a pod's service account describes
 connection  connection to an API server: its address, trust, proxy and credentials
+exchange   requests over kept connections without urllib3, for clients that write often
 credentials  credentials of a caller: a token, a file with one, a client certificate, a credential plugin
 kubeconfig  kubeconfigs, read and merged as kubectl does
 discovery  discovery: which resources the API server has, and under which path

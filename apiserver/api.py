@@ -1,6 +1,6 @@
 """Requests to the API server; a response is read whole, or as a stream of lines.
 
-Edge: urllib3.
+Edge: urllib3.  What is sent without a proxy does not use it: ``exchange``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ import urllib3
 
 from apiserver.connection import Connection
 from apiserver.credentials import Identity
+from apiserver.exchange import LARGEST_ANSWER, Exchange, Response
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
 TOKEN_SECONDS = 10.0
 """Time after which the bearer token is read again."""
 LONGEST_LINE = 16 * 1024 * 1024
 """Limit for one watch event, in bytes; objects of the API server are much smaller."""
-LARGEST_ANSWER = 512 * 1024 * 1024
-"""Limit for a response that is read whole, in bytes."""
 _MANAGED = frozenset({"POST", "PUT", "PATCH"})
 """Methods with a parameter ``fieldManager``."""
 JSON = "application/json"
@@ -88,6 +87,8 @@ _SHOWN = 500
 
 _Headers = dict[str, str] | urllib3.HTTPHeaderDict
 _Open = Callable[..., urllib3.BaseHTTPResponse]
+_VISIBLE = re.compile(r"[!-~]*")
+_OF_URLS = "/?&=%:,;+!$'()*@~"
 
 
 class Api:
@@ -109,7 +110,8 @@ class Api:
         self._identity, self._expires = Identity(), float("-inf")
         self._headers: _Headers = {}
         self._open: _Open | None = None
-        self._base = self.host
+        self._exchange: Exchange | None = None
+        self._base, self._head = self.host, ""
 
     def open(self, path: str, query: Query = (), read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
         """Send a GET and return the response with its body unread; *read_seconds* limits the time without data.
@@ -129,21 +131,42 @@ class Api:
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
         """Send a request with any method and return the body of the response, which must begin within *seconds*.  Raises as ``open``."""
-        return _read_body(self._sent(method, path, body, content_type, query, seconds))
+        return self._sent(method, path, body, content_type, query, seconds).body
 
     def send_heeding_warnings(self, method: str, path: str, body: bytes, *, query: Query = (), seconds: float = READ_SECONDS) -> Warnings:
         """Send a request with a body in JSON and return the warnings of the response.  Raises as ``open``."""
         response = self._sent(method, path, body, JSON, query, seconds)
-        _read_body(response)
-        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(", ".join(response.headers.getlist("Warning"))))
+        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(response.headers.get("warning", "")))
 
-    def _sent(
-        self, method: str, path: str, body: bytes | None, content_type: str, query: Query, seconds: float
-    ) -> urllib3.BaseHTTPResponse:
+    def _sent(self, method: str, path: str, body: bytes | None, content_type: str, query: Query, seconds: float) -> Response:
         if method in _MANAGED:
             query = (*query, *self._field_manager)
-        headers = {"Content-Type": content_type} if body is not None else {}
-        return self._request(method, path, query, seconds, body, headers, total=seconds)
+        self._renewed()
+        if (exchange := self._exchange) is None:
+            kind = {"Content-Type": content_type} if body is not None else {}
+            by_proxy = self._request(method, path, query, seconds, body, kind, total=seconds)
+            headers = {name.lower(): ", ".join(by_proxy.headers.getlist(name)) for name in by_proxy.headers}
+            return Response(by_proxy.status, headers, _read_body(by_proxy))
+        url = self._url(path, query)
+        if not _VISIBLE.fullmatch(url):
+            url = urllib.parse.quote(url, safe=_OF_URLS)
+        of_body = f"Content-Type: {content_type}\r\n" if body is not None else ""
+        if body is not None or method in _MANAGED:
+            of_body += f"Content-Length: {len(body or b'')}\r\n"
+        head = f"{method} {url} HTTP/1.1\r\n{self._head}{of_body}\r\n"
+        response = exchange.response(head.encode("latin-1") + (body or b""), seconds)
+        if response.status >= 300:
+            self._refused(response.status)
+            raise reply_error(response.status, response.body, _seconds(response.headers.get("retry-after")))
+        return response
+
+    def _url(self, path: str, query: Query) -> str:
+        return f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
+
+    def _refused(self, status: int) -> None:
+        if status == HTTPStatus.UNAUTHORIZED:
+            self._expires = float("-inf")
+            self.connection.credentials.refused()
 
     def _request(
         self,
@@ -156,15 +179,14 @@ class Api:
         total: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         send = self._renewed()
-        url = f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
         timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds, total=total)
         sent = self._headers.copy()
         sent.update(headers)
-        response = send(method, url, body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False)
+        response = send(
+            method, self._url(path, query), body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False
+        )
         if response.status >= 300:
-            if response.status == HTTPStatus.UNAUTHORIZED:
-                self._expires = float("-inf")
-                self.connection.credentials.refused()
+            self._refused(response.status)
             raise _error(response)
         return response
 
@@ -179,6 +201,9 @@ class Api:
                 self._open, self._base = self._connected(identity)
             if identity != self._identity or not self._headers:
                 self._headers = _headers((("Accept", JSON), ("User-Agent", "muster"), *identity.headers))
+                host = urllib.parse.urlsplit(self.host).netloc.rpartition("@")[2]
+                # ``credentials.header`` admits no line breaks.
+                self._head = "".join(f"{name}: {value}\r\n" for name, value in (("Host", host), *self._headers.items()))
             self._identity, self._expires = identity, now + TOKEN_SECONDS
             return self._open
 
@@ -186,6 +211,7 @@ class Api:
         """Return the function that sends a request, and the part of a URL that it needs before the path."""
         try:
             manager = self.connection.pools(identity.certificate)
+            self._exchange = self.connection.exchange(identity.certificate, CONNECT_SECONDS)
         except ValueError as error:
             raise OSError(str(error)) from None
         # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.

@@ -18,6 +18,7 @@ from typing import Any
 import urllib3
 
 from apiserver.credentials import Anonymous, Certificate, Credentials
+from apiserver.exchange import Exchange
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +84,15 @@ class Connection:
         if urllib.parse.urlsplit(proxy).scheme not in {"http", "https"}:
             raise ValueError("the proxy of the environment must have an address that begins with http:// or https://")
         return urllib3.ProxyManager(proxy, proxy_headers=proxy_headers(proxy), **options)
+
+    def exchange(self, certificate: Certificate | None, connect_seconds: float) -> Exchange | None:
+        """Return connections that show a client *certificate*; None if there is a proxy, which takes the requests.  Raises as ``tls``."""
+        if self.proxy_of_host():
+            return None
+        url = urllib.parse.urlsplit(self.host)
+        tls = self.tls(certificate) if url.scheme == "https" else None
+        address = url.hostname or "", url.port or (80 if tls is None else 443)
+        return Exchange(address, tls, self.server_name or address[0], self.pooled, connect_seconds)
 
 
 def _is_direct(host: str, port: int | None, listed: str) -> bool:

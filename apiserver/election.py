@@ -8,6 +8,7 @@ less than the lease's duration, so it stops before another candidate can start.
 from __future__ import annotations
 
 import dataclasses
+import threading
 
 DURATION_SECONDS = 10.0
 RENEW_SECONDS = 7.0
@@ -26,7 +27,11 @@ class Record:
 
 
 class Election:
-    """State of one candidate.  Times are seconds of a monotonic clock."""
+    """State of one candidate, for several threads.  Times are seconds of a monotonic clock.
+
+    Once a caller was told that this candidate does not lead, its next renewal begins a new term, even if its request began in time: else
+    the caller would begin a term whose number the writes of the one before have, too.
+    """
 
     def __init__(self, identity: str, *, duration: float = DURATION_SECONDS, renew_seconds: float = RENEW_SECONDS) -> None:
         if not 0 < renew_seconds < duration:
@@ -38,6 +43,7 @@ class Election:
         self._seen_at = 0.0
         self._held_until = float("-inf")
         self._terms = 0
+        self._lock = threading.Lock()
 
     def term(self, now: float) -> int:
         """Return the number of the current term of leadership, counted from 1; 0 if this candidate does not lead."""
@@ -45,11 +51,14 @@ class Election:
 
     def leading(self, now: float) -> bool:
         """Return True if this candidate leads, and therefore may write, at *now*."""
-        return now < self._held_until
+        return self.remaining(now) > 0
 
     def remaining(self, now: float) -> float:
         """Return the seconds for which this candidate leads without another renewal; 0 if it does not lead."""
-        return max(0.0, self._held_until - now)
+        with self._lock:
+            if now >= self._held_until:
+                self._held_until = float("-inf")
+            return max(0.0, self._held_until - now)
 
     def next_record(self, record: Record | None, now: float, stamp: str) -> Record | None:
         """Return the record to write after reading *record* at *now*; None while another holds the lease.
@@ -62,26 +71,39 @@ class Election:
             return self._mine(record, stamp)
         if record.holder == self.identity:
             return dataclasses.replace(self._mine(record, stamp), acquired=record.acquired, transitions=record.transitions)
-        if now - self._seen_at < max(float(record.duration), self._duration):
+        if now < self._expires(record):
             return None
         return self._mine(record, stamp)
 
+    def retry_seconds(self, now: float) -> float:
+        """Return the time from *now* to the next step: RETRY_SECONDS, or less if the lease of another candidate can be taken before."""
+        if self._seen is None or self._seen.holder in ("", self.identity):
+            return RETRY_SECONDS
+        left = self._expires(self._seen) - now
+        return min(left, RETRY_SECONDS) if left > 0 else RETRY_SECONDS
+
     def record_write(self, record: Record, began: float) -> None:
         """Note that *record* was written by a request that began at *began*."""
-        # After a late renewal another candidate may have led in between, so that a new term starts.
-        renewed = self.leading(began) and self._seen is not None and self._seen.holder == self.identity
-        self._terms += not renewed
-        self._seen, self._seen_at = record, began
-        self._held_until = began + self._renew_seconds
+        with self._lock:
+            # After a late renewal another candidate may have led in between, so that a new term starts.
+            renewed = began < self._held_until and self._seen is not None and self._seen.holder == self.identity
+            self._terms += not renewed
+            self._seen, self._seen_at = record, began
+            self._held_until = began + self._renew_seconds
 
     def record_loss(self) -> None:
         """Note that another candidate holds the lease, or may hold it."""
-        self._held_until = float("-inf")
+        with self._lock:
+            self._held_until = float("-inf")
 
     def release(self, record: Record) -> Record:
         """Stop leading and return the record that lets the next candidate start at once."""
         self.record_loss()
         return dataclasses.replace(record, holder="", duration=1)
+
+    def _expires(self, record: Record) -> float:
+        """Return the time at which *record*, the last one that was seen, can be replaced."""
+        return self._seen_at + max(float(record.duration), self._duration)
 
     def _mine(self, record: Record | None, stamp: str) -> Record:
         transitions = record.transitions + 1 if record is not None else 0

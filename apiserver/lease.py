@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from apiserver.api import MERGE_PATCH, TRANSPORT, Api, ReplyError
-from apiserver.election import RETRY_SECONDS, Election, Record
+from apiserver.election import Election, Record
 
 NOT_FOUND, CONFLICT = 404, 409
 REQUEST_SECONDS = 3.0
@@ -95,7 +95,7 @@ class Lease:
         """Acquire and renew the lease until stopped; then release it."""
         while not self._stopped.is_set():
             self._guarded(self._step)
-            self._stopped.wait(RETRY_SECONDS)
+            self._stopped.wait(self._election.retry_seconds(_now()))
         if self.leading():
             self._election.record_loss()
             if self._released:

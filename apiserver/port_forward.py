@@ -19,8 +19,9 @@ from typing import Any
 
 import websocket
 
-from apiserver.api import CONNECT_SECONDS, LARGEST_ANSWER, READ_SECONDS, Api, reply_error
+from apiserver.api import CONNECT_SECONDS, READ_SECONDS, Api, reply_error
 from apiserver.connection import proxy_headers
+from apiserver.exchange import LARGEST_ANSWER
 
 PROTOCOL = "v4.channel.k8s.io"
 _DATA, _ERROR = 0, 1

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn, Protocol
 
 import msgspec
 
 from apiserver.api import FAILURE, SILENT, TRANSPORT, Api, Query, ReplyError, lines
-from apiserver.pages import PAGE, PageMetadata, pages
+from apiserver.pages import PAGE, Page, PageMetadata, pages
 
 WATCH_SECONDS = 240
 FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
@@ -48,8 +49,12 @@ class WatchStatus(enum.Enum):
 class Sink(Protocol):
     """Receiver of objects and events, as JSON texts."""
 
-    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:
-        """Replace all objects by *objects*, a list at the resourceVersion *version*."""
+    def replace(self, pages: Iterable[Page]) -> None:
+        """Replace all objects by those of *pages*, which are the parts of one list, in order, at one resourceVersion.
+
+        The pages are read while they are consumed, so that a large list is never in memory as a whole.  An exception of *pages* means that
+        the list breaks off; another one follows.
+        """
 
     def change(self, event: str, content: msgspec.Raw, version: str) -> None:
         """Apply an event ADDED, MODIFIED or DELETED to one object, or BOOKMARK to none; there are no further events up to *version*."""
@@ -113,9 +118,9 @@ class Watcher:
         first = next(pages(self._api, path, PAGE, self._labels))
         report(wanted := first.metadata.resource_version)
         if not first.metadata.continue_:
-            self._sink.replace(first.items or (), wanted)
+            self._sink.replace((first,))
         elif not done() and not self._watch_until(path, wanted, done) and not done():
-            self._sink.replace(*self._read_whole(path))
+            self._read_list(path)
 
     def run(self) -> None:
         """List and watch until stopped."""
@@ -147,7 +152,8 @@ class Watcher:
             return
         if not self._version:
             self._step = "list"
-            self._list()
+            self._version = self._read_list(self._path, own=True)
+            self._active()
         self._step = "watch"
         self._watch()
 
@@ -166,30 +172,26 @@ class Watcher:
     def _active(self) -> None:
         self._sink.set_status(WatchStatus.ACTIVE, "")
 
-    def _list(self) -> None:
-        objects, version = self._read_whole(self._path)
-        if self._highest and version and not _reaches(version, self._highest):
-            self._sink.set_status(WatchStatus.RESTORED, "")
-        self._sink.replace(objects, version)
-        self._version = self._highest = version
-        self._active()
-
-    def _read_whole(self, path: str) -> tuple[list[msgspec.Raw], str]:
+    def _read_list(self, path: str, *, own: bool = False) -> str:
+        """Pass all objects on, and return the version of the list, which is the thread's *own* or one to catch up."""
         try:
-            return self._read_pages(path, PAGE)
+            return self._pass_pages(pages(self._api, path, PAGE, self._labels), own=own)
         except ReplyError as error:
             if error.code != GONE:
                 raise
             # The continue token expired between two pages: list without pages.
-            return self._read_pages(path, None)
+            return self._pass_pages(pages(self._api, path, None, self._labels), own=own)
 
-    def _read_pages(self, path: str, limit: int | None) -> tuple[list[msgspec.Raw], str]:
-        objects: list[msgspec.Raw] = []
-        version = ""
-        for page in pages(self._api, path, limit, self._labels):
-            objects.extend(page.items or ())
-            version = page.metadata.resource_version
-        return objects, version
+    def _pass_pages(self, read: Iterator[Page], *, own: bool) -> str:
+        first = next(read)
+        version = first.metadata.resource_version
+        if own:
+            if self._highest and version and not _reaches(version, self._highest):
+                self._sink.set_status(WatchStatus.RESTORED, "")
+            # Even if the list breaks off, the receiver has seen objects of this version.
+            self._highest = version
+        self._sink.replace(itertools.chain((first,), read))
+        return version
 
     def _watch(self) -> None:
         """Apply events until the server ends the watch, which it does after some minutes."""

@@ -24,6 +24,7 @@ BENCHMARKS = (
     "bench_compile",
     "bench_remedies",
     "bench_live",
+    "bench_informers",
     "bench_shared_claims",
 )
 

@@ -67,6 +67,7 @@ class Share(Record, frozen=True):
 
 _OF_ANNOTATION = {key: f"metadata.annotations[{key}]" for key in ANNOTATIONS}
 _OF_PART = {key: f"spec.containers.resources[{key}]" for key in PARTS}
+_REQUESTED = frozenset(PARTS)
 SHARES: Mapping[str, Share] = {
     **{field: Share(ANNOTATIONS[key], key, annotation=True) for key, field in _OF_ANNOTATION.items()},
     **{field: Share(PARTS[key], key, annotation=False) for key, field in _OF_PART.items()},
@@ -84,7 +85,9 @@ def annotated_shares(annotations: Mapping[str, str] | None) -> tuple[str, ...]:
 
 def share_fields(annotations: Mapping[str, str] | None, amounts: Iterable[Mapping[str, object] | None]) -> tuple[str, ...]:
     """Return the fields with shares of a pod with *annotations* and with *amounts* of its containers, those of annotations first."""
-    requested = {key for each in amounts if each for key in PARTS.keys() & each.keys() if str(each[key]) != "0"}
+    # Called for each pod of a cluster, of which few request one: the intersection is made only for these.
+    shared = (each for each in amounts if each and not _REQUESTED.isdisjoint(each))
+    requested = {key for each in shared for key in _REQUESTED.intersection(each) if str(each[key]) != "0"}
     return (*annotated_shares(annotations), *(_OF_PART[key] for key in sorted(requested)))
 
 

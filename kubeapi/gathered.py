@@ -57,6 +57,10 @@ class GatheredObjects(Struct, frozen=True, gc=False):
         """
         return {**content_of(self.text), "apiVersion": self.api_version, "kind": self.kind}
 
+    def content_without_managers(self) -> dict[str, Json]:
+        """Return ``content`` without ``metadata.managedFields``, which can be most of a small object."""
+        return {**content_of(self.text, managers=False), "apiVersion": self.api_version, "kind": self.kind}
+
     def canonical(self) -> bytes:
         """Return the same bytes for equal objects, whatever their JSON formatting."""
         try:
@@ -65,15 +69,18 @@ class GatheredObjects(Struct, frozen=True, gc=False):
             return bytes(self.text)
 
 
-def content_of(text: decode.Text) -> dict[str, Json]:
-    """Return the parsed object without nulls.
+def content_of(text: decode.Text, *, managers: bool = True) -> dict[str, Json]:
+    """Return the parsed object without nulls, and unless *managers* without ``metadata.managedFields``.
 
     Raises:
         Unusable: *text* is not a JSON object.
 
     """
     try:
-        content = decode.plain(decode.WHOLE.decode(text))
+        whole = decode.WHOLE.decode(text)
+        if not managers and isinstance(whole, dict) and isinstance(metadata := whole.get("metadata"), dict):
+            metadata.pop("managedFields", None)
+        content = decode.plain(whole)
     except RecursionError:
         raise Unusable(DEEP) from None
     except ValueError as error:

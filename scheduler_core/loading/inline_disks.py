@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 
 from kubeapi.pods import PodSpec
@@ -15,6 +16,8 @@ _FIELDS = {
     "rbd": ("rbd", "image"),
 }
 """Struct name, and field with the name of the disk, by attribute."""
+_sources = operator.attrgetter(*_FIELDS)
+_NO_SOURCES = (None,) * len(_FIELDS)
 _POOL = "rbd"
 """Default pool of RBD images."""
 
@@ -27,6 +30,8 @@ def disks_of(spec: PodSpec) -> Iterator[tuple[str, Disk]]:
 
     """
     for index, volume in enumerate(spec.volumes or ()):
+        if _sources(volume) == _NO_SOURCES:
+            continue
         for attribute, (kind, name) in _FIELDS.items():
             if (source := getattr(volume, attribute)) is not None:
                 field = f"spec.volumes[{index}].{kind}"

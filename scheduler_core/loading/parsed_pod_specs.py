@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from kubeapi import decode, pod_requests
@@ -35,6 +36,8 @@ _VOLUMES = {
     "iscsi": "iscsi",
     "rbd": "rbd",
 }
+_sources = operator.attrgetter(*_VOLUMES)
+_NO_SOURCES = (None,) * len(_VOLUMES)
 
 
 Images = tuple[str, ...]
@@ -235,9 +238,9 @@ def entries_of(pod: Pod) -> tuple[PodEntry, ...]:
 
 
 def _constraining_sources(volume: Volume) -> Iterator[str]:
-    for field, name in _VOLUMES.items():
-        if getattr(volume, field) is not None:
-            yield name
+    # Most volumes have other sources, such as the token of the service account.
+    if _sources(volume) != _NO_SOURCES:
+        yield from (name for field, name in _VOLUMES.items() if getattr(volume, field) is not None)
 
 
 def _running(spec: PodSpec) -> Iterator[Container]:

@@ -118,6 +118,20 @@ class ParsedPod(MutableRecord, gc=False):
         """Return a copy with other fields of ``attached``, and with *form* unless that is None."""
         return replaced(self, form=form or self.form, attached=replaced(self.attached, **changes))
 
+    def share_texts(self, key: str, uid: str, before: ParsedPod | None) -> None:
+        """Use *key*, *uid*, and the texts and labels of *before*, an earlier state of this pod, that are equal to its own."""
+        self.key = key
+        if self.uid == uid:
+            self.uid = uid
+        if before is None:
+            return
+        if self.created == before.created:
+            self.created = before.created
+        if self.started == before.started:
+            self.started = before.started
+        if self.labels == before.labels:
+            self.labels = before.labels
+
     @property
     def name(self) -> Name:
         """Return namespace and name."""

@@ -16,9 +16,10 @@ from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.read_objects import name_in
 
 _MOST_TEXTS = 20_000
-"""Number of shared texts; beyond this limit most texts occur in one pod only."""
+"""Number of shared texts, and of shared labels.  Beyond this limit they are forgotten: pods that share them are near each other in a list."""
 _MOST_KINDS = 10_000
 """Number of remembered pods; beyond this limit most pods equal no other."""
+_NO_LABELS: dict[str, str] = {}
 
 
 class SharedTexts:
@@ -26,6 +27,7 @@ class SharedTexts:
 
     def __init__(self, nodes: Iterable[str] = ()) -> None:
         self._texts: dict[str, str] = {}
+        self._labels: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
         self._nodes = {"": "", **{name: name for name in nodes}}
         self.node = self._nodes.setdefault
         """Returns the name of a node, which all its pods share, given the name twice."""
@@ -36,7 +38,9 @@ class SharedTexts:
 
     def share(self) -> Callable[[str, str], str]:
         """Return a function that returns the text that all pods share, given the text twice."""
-        return self._texts.setdefault if len(self._texts) < _MOST_TEXTS else self._texts.get
+        if len(self._texts) >= _MOST_TEXTS:
+            self._texts.clear()
+        return self._texts.setdefault
 
     @property
     def nodes(self) -> KeysView[str]:
@@ -44,13 +48,18 @@ class SharedTexts:
         return self._nodes.keys()
 
     def labels(self, labels: dict[str, str] | None, name: str) -> dict[str, str]:
-        """Return *labels*, which are changed, of the pod *name* with shared values; many pods have a label with their name."""
+        """Return *labels*, which are changed, of the pod *name* with shared values; equal labels are shared, unless they have the name."""
         if not labels:
-            return {}
-        share = self.share()
+            return _NO_LABELS
+        share, own = self.share(), False
         for key, value in labels.items():
             labels[key] = name if value == name else share(value, value)
-        return labels
+            own |= value == name
+        if own:
+            return labels
+        if len(self._labels) >= _MOST_TEXTS:
+            self._labels.clear()
+        return self._labels.setdefault(tuple(labels.items()), labels)
 
 
 class PodTextCache:

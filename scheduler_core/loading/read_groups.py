@@ -73,7 +73,7 @@ def read_one(gathered: GatheredObjects) -> tuple[Name, PriorityClass | Workload 
         Unusable: the object cannot be used.
 
     """
-    content = gathered.content()
+    content = gathered.content_without_managers()
     try:
         decoded = pipeline.decode_for_lookup(content)
         if not isinstance(decoded, (PodGroup, Workload, CompositePodGroup, PriorityClass)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Hashable, Iterable, Mapping
 
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.gather import Name
@@ -33,6 +33,8 @@ from scheduler_core.model.pods import Health
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
 
+_MOST_TRAITS = 20_000
+"""Maximum number of traits that are remembered for pods with equal ones."""
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
@@ -76,6 +78,7 @@ class Reader:
         self.forms = ParsedPodSpecs()
         self.texts = SharedTexts(nodes)
         self._equal_pods = PodTextCache(self.texts)
+        self._known_traits: dict[tuple[Hashable, ...], Traits] = {}
 
     def read_pod(self, gathered: GatheredObjects) -> tuple[str, ParsedPod | None]:
         """Return the key and the parsed pod of a pod; None if it has finished."""
@@ -108,7 +111,7 @@ class Reader:
         group = self.group(pod)
         return ParsedPod(
             key="/".join(name),
-            namespace=name[0],
+            namespace=self.texts.shared(name[0]),
             form=form,
             traits=self._traits(pod, group, images, containers),
             labels=self.texts.labels(meta.labels, name[1]),
@@ -125,19 +128,25 @@ class Reader:
 
     def _traits(self, pod: Pod, group: str, images: Images, containers: Containers) -> Traits:
         spec, status = pod.spec, pod.status
-        return Traits(
-            priority=spec.priority,
-            class_name=self.texts.shared(spec.priority_class_name),
-            policy=spec.preemption_policy,
-            reference=None if group else spec.workload_ref,
-            scheduler=self.texts.shared(spec.scheduler_name or DEFAULT_SCHEDULER),
-            preempted=any(map(_is_preemption, status.conditions or ())),
-            gates=tuple(each.name for each in spec.scheduling_gates or ()),
-            health=_health(status),
-            images=images,
-            controller=_controller(pod.metadata.owner_references),
-            containers=containers,
+        # In the order of the fields of Traits.
+        values = (
+            spec.priority,
+            spec.priority_class_name,
+            spec.preemption_policy,
+            None if group else spec.workload_ref,
+            spec.scheduler_name or DEFAULT_SCHEDULER,
+            any(map(_is_preemption, status.conditions or ())),
+            tuple(each.name for each in spec.scheduling_gates or ()),
+            _health(status),
+            images,
+            _controller(pod.metadata.owner_references),
+            containers,
         )
+        if (known := self._known_traits.get(values)) is None:
+            if len(self._known_traits) >= _MOST_TRAITS:
+                self._known_traits.clear()
+            known = self._known_traits[values] = Traits(*values)
+        return known
 
     def find_volumes(self, parsed_pod: ParsedPod, volumes: VolumeObjects) -> ParsedPod:
         """Return *parsed_pod* with its CSI volumes and ReadWriteOncePod claims, and record it as user of what it uses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl, urlsplit
 
+from apiserver.pages import Page, PageMetadata
 from apiserver.watch import Watcher
 from tests.apiserver.fake import serving
 
@@ -18,6 +19,11 @@ def thing(name, version=""):
 def listed(*names, version="10", following=""):
     metadata = {"resourceVersion": version, **({"continue": following} if following else {})}
     return 200, {}, {"items": [thing(each, "1") for each in names], "metadata": metadata}
+
+
+def page(objects=(), version="10", following=""):
+    """Return a page of a list of JSON texts, as a sink receives it."""
+    return Page(tuple(objects), PageMetadata(version, following))
 
 
 def line(event, content):
@@ -102,9 +108,10 @@ class Following:
         answer = self.answers.pop(0)
         return answer() if callable(answer) else answer
 
-    def replace(self, objects, version):
-        self.events.append(("LIST", *(name_of(each) for each in objects)))
-        self.complete.append(version)
+    def replace(self, pages):
+        pages = [*pages]
+        self.events.append(("LIST", *(name_of(each) for page in pages for each in page.items or ())))
+        self.complete.append(pages[0].metadata.resource_version)
 
     def change(self, event, content, version):
         if event != "BOOKMARK":

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -181,10 +182,32 @@ def test_nobody_there_is_no_answer():
     ("seconds", "want"),
     [pytest.param(0.5, 0.5, id="no longer than for the answer"), pytest.param(90.0, CONNECT_SECONDS, id="no longer than ever")],
 )
-def test_a_connection_is_waited_for(seconds, want):
+def test_a_connection_is_waited_for(monkeypatch, seconds, want):
+    original, waited = socket.create_connection, []
+    monkeypatch.setattr(
+        socket, "create_connection", lambda address, limit, **more: (waited.append(limit), original(address, limit, **more))[1]
+    )
     with serving(always(200, {})) as (_, api):
-        original, timeouts = api._renewed(), []
-        api._open = lambda *given, timeout, **more: (timeouts.append(timeout), original(*given, timeout=timeout, **more))[1]
         api.send("GET", "/x", None, seconds=seconds)
 
-    assert [(want, seconds, seconds)] == [(each.connect_timeout, each.read_timeout, each.total) for each in timeouts]
+    assert [pytest.approx(want, abs=0.1)] == waited
+
+
+def test_a_path_is_sent_in_visible_characters():
+    with serving(always(200, {})) as (server, api):
+        api.send("GET", "/a b/%2Fé", None, query=[("x", "y z")])
+
+    assert "/a%20b/%2F%C3%A9?x=y+z" == server.requests[0][1]
+
+
+def test_a_proxy_takes_what_is_sent():
+    answers = iter([(201, {"Warning": '299 - "is old"'}, {"a": 1}), (409, {"Retry-After": "2"}, {"reason": "Conflict", "message": "no"})])
+    with serving(lambda *_: next(answers)) as (proxy, _):
+        api = Api(Connection("http://server.example", proxy=f"http://127.0.0.1:{proxy.server_address[1]}"), "ours")
+        assert api.send_heeding_warnings("POST", "/x", b"{}") == ("is old",)
+        with pytest.raises(ReplyError) as raised:
+            api.send("PATCH", "/x", b"{}", content_type=MERGE_PATCH)
+
+    assert ("Conflict", 2.0) == (raised.value.reason, raised.value.retry_after)
+    assert ["http://server.example/x?fieldManager=ours"] * 2 == [path for _, path, _, _ in proxy.requests]
+    assert [b"{}"] * 2 == [body for *_, body in proxy.requests]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.election import Election, Record
+from apiserver.election import RETRY_SECONDS, Election, Record
 from tests.sampling import sampled
 
 NOW = "2026-01-01T00:00:00.000000Z"
@@ -37,6 +37,19 @@ def test_each_leadership_is_a_new_term_also_if_another_may_have_led_between():
     election.record_write(lease_of("a"), 14.0)
 
     assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
+
+
+def test_a_renewal_whose_answer_comes_after_the_end_keeps_the_term_unless_somebody_was_told():
+    election = Election("a")
+    election.record_write(lease_of("a"), 0.0)
+    election.record_write(lease_of("a"), 6.9)
+    terms = [election.term(13.8)]
+    election.record_write(lease_of("a"), 13.7)
+    terms.append(election.term(14.0))
+    terms.append(election.term(20.8))
+    election.record_write(lease_of("a"), 20.6)
+
+    assert [1, 1, 0, 2] == [*terms, election.term(20.9)]
 
 
 def test_a_lease_that_another_held_and_released_begins_a_new_term():
@@ -167,3 +180,21 @@ def test_a_leader_that_is_gone_is_followed_within_fifteen_seconds():
 
     assert second.leading(clock)
     assert clock <= 13.0
+
+
+@pytest.mark.parametrize(
+    ("holder", "now", "want"),
+    [
+        pytest.param("b", 1.0, RETRY_SECONDS, id="it can be taken later"),
+        pytest.param("b", 9.5, 0.5, id="it can be taken soon"),
+        pytest.param("b", 10.0, RETRY_SECONDS, id="it could be taken already"),
+        pytest.param("a", 9.5, RETRY_SECONDS, id="its own"),
+        pytest.param("", 9.5, RETRY_SECONDS, id="nobody's"),
+    ],
+)
+def test_the_next_step_is_no_later_than_the_end_of_anothers_lease(holder, now, want):
+    election = Election("a")
+    election.next_record(lease_of(holder), 0.0, NOW)
+
+    assert want == election.retry_seconds(now)
+    assert RETRY_SECONDS == Election("a").retry_seconds(now)

@@ -45,7 +45,7 @@ class Leases:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr("apiserver.lease.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("apiserver.election.RETRY_SECONDS", 0.01)
 
 
 def test_the_first_leads_and_the_second_follows_when_it_stops():

@@ -222,7 +222,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"new_objects"}),
     ),
     "apiserver": (
-        frozenset({"regular_files"}),
+        frozenset({"regular_files", "exchange"}),
         frozenset({"credentials"}),
         frozenset({"connection"}),
         frozenset({"kubeconfig", "api", "election"}),

@@ -225,9 +225,20 @@ def test_a_single_pod_that_could_be_placed_is_a_failure():
 @pytest.mark.parametrize("each", [bound("p"), gang(), resource_claim("c")], ids=lambda each: each["kind"])
 def test_what_is_left_is_a_failure(each):
     held = {**each, "metadata": {**each["metadata"], "finalizers": ["example.com/held"]}}
-    (message,) = invariants.left(objects_of(added(held)))
+    (message,) = invariants.left(objects_of(added(held)), ())
     assert message.endswith(f"/{each['metadata']['name']} is left with example.com/held")
-    assert [] == invariants.left(objects_of(added(held), added(held, gone=True), added(node("n"))))
+    assert [] == invariants.left(objects_of(added(held), added(held, gone=True), added(node("n"))), ())
+
+
+def test_a_claim_of_a_pod_that_was_replaced_is_not_counted_and_that_of_its_successor_is():
+    pods = [added(bound("p", uid=uid)) for uid in ("first", "second")]
+    owned = [
+        {**resource_claim("c"), "metadata": {**resource_claim("c")["metadata"], "ownerReferences": [{"uid": uid}]}}
+        for uid in ("first", "second")
+    ]
+
+    assert [] == invariants.left(objects_of(added(owned[0])), pods)
+    assert ["ResourceClaim default/c is left"] == invariants.left(objects_of(added(owned[1])), pods)
 
 
 def test_a_list_after_a_gap_counts_no_pod_on_a_node_longer_than_it_was(tmp_path):

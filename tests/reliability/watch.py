@@ -6,13 +6,14 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
 from apiserver.api import Api
+from apiserver.pages import Page
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from scheduler_core.cluster.load import load
 from scheduler_core.sidecar.cache.cache import RESOURCES, Cache
@@ -175,9 +176,13 @@ class StoreSink:
     def __init__(self, store: Cache, resource: str) -> None:
         self._store, self._resource = store, resource
 
-    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:
+    def replace(self, pages: Iterable[Page]) -> None:
         """See Sink."""
-        self._store.replace(self._resource, [bytes(each) for each in objects], version)
+        first = True
+        for page in pages:
+            objects, last = [bytes(each) for each in page.items or ()], not page.metadata.continue_
+            self._store.replace(self._resource, objects, page.metadata.resource_version, first=first, last=last)
+            first = False
 
     def change(self, event: str, content: msgspec.Raw, version: str) -> None:
         """See Sink."""

@@ -126,7 +126,7 @@ class World:
         leases = {each["metadata"]["name"] for each in api.objects("Lease", "muster-system")} - {"muster-sidecar", "muster-webhook"}
         gone = [each for each in NAMESPACES if not api.exists("Namespace", each)]
         return [
-            *invariants.left(self._parts.population.objects()),
+            *invariants.left(self._parts.population.objects(), self._history.ordered()),
             *(f"Lease {each} is left" for each in sorted(leases)),
             *(f"Namespace {each} did not come again" for each in gone),
         ]

@@ -6,7 +6,7 @@ Edge: msgspec: bytes are decoded into our types directly.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from apiserver.api import Api
 from apiserver.connect import ConnectError, find_connection
 from apiserver.connection import Connection
 from apiserver.discovery import base_path, path_of
+from apiserver.pages import Page
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.decode import WrongShapeError
 from kubeapi.versions.served_versions import Resource, resources
@@ -36,9 +37,9 @@ class CacheSink:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
-    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:  # noqa: ARG002 - no version is awaited
+    def replace(self, pages: Iterable[Page]) -> None:
         """See Sink."""
-        self._cache.replace(each for raw in objects for each in self._decoded(raw))
+        self._cache.replace(each for page in pages for raw in page.items or () for each in self._decoded(raw))
 
     def change(self, event: str, content: msgspec.Raw, version: str) -> None:  # noqa: ARG002
         """See Sink."""

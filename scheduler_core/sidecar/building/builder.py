@@ -9,13 +9,14 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import base_path, path_of
+from apiserver.pages import Page
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.groups import TREE_KINDS
 from kubeapi.versions import served_versions
@@ -342,9 +343,9 @@ class _Sink:
     def __init__(self, builder: GroupBuilder, group: Group) -> None:
         self._builder, self._group = builder, group
 
-    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:  # noqa: ARG002 - each pass reads all that is known
+    def replace(self, pages: Iterable[Page]) -> None:
         """See Sink."""
-        self._builder.objects.set_all(self._group, [self._read(each) for each in objects])
+        self._builder.objects.set_all(self._group, [self._read(each) for page in pages for each in page.items or ()])
         self._builder.listed(self._group)
 
     def change(self, event: str, content: msgspec.Raw, version: str) -> None:  # noqa: ARG002

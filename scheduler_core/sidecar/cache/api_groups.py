@@ -75,4 +75,5 @@ class ApiGroups:
 
     def _counting(self, kind: str, name: Name) -> Resource | None:
         """Return the resource whose object of this name counts; None if there is none."""
-        return next((each for each in self._resources[kind] if name in self._versions[each.name].known), None)
+        key = "/".join(name)
+        return next((each for each in self._resources[kind] if key in self._versions[each.name].known), None)

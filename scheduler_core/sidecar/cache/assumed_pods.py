@@ -89,8 +89,8 @@ class AssumedPods:
     def reset(self) -> None:
         """Revert all assumed changes."""
         for pod in list(self._cache.usage.pods.pods.values()):
-            old_node = self._cache.usage.node_of(pod)
             if pod.assumed or pod.deletion_assumed or pod.evicted or pod.assumed_nomination is not None:
+                old_node = self._cache.usage.node_of(pod)
                 pod.assumed, pod.acknowledged, pod.deletion_assumed, pod.evicted, pod.assumed_nomination = "", False, False, False, None
                 self._update(pod, old_node)
         for live in self._cache.groups():

@@ -31,7 +31,7 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.api_groups import ApiGroups, IgnoredObject
-from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
+from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter, only_status_changed
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
@@ -120,15 +120,24 @@ class Cache:
         if RESOURCES[resource].kind in ON_DEMAND - OPTIONAL:
             self.mark_unlisted(resource, Unlisted(UnlistedReason.NOT_SERVED))
 
-    def replace(self, resource: str, raws: Iterable[decode.Text], resource_version: str = "") -> None:
-        """Replace all objects of *resource* by a list at that resourceVersion; an outdated list deletes and restores nothing."""
-        versions, listed = self._versions[resource], set()
-        is_new = versions.is_new(version := number(resource_version))
+    def replace(
+        self, resource: str, raws: Iterable[decode.Text], resource_version: str = "", *, first: bool = True, last: bool = True
+    ) -> None:
+        """Replace all objects of *resource* by a list at that resourceVersion; an outdated list deletes and restores nothing.
+
+        A list can come in parts: then only the *first* part begins one, and objects that are missing are removed with the *last* part.
+        """
+        versions, version = self._versions[resource], number(resource_version)
+        if first:
+            versions.begin_list(version)
+        is_new = versions.is_new(version)
         for raw in raws:
-            if (name := self._receive(RESOURCES[resource], raw, listed=is_new)) is not None:
-                listed.add(name)
-        for name in versions.delete_unlisted(listed, version) if is_new else ():
-            self._delete(RESOURCES[resource], name)
+            self._receive(RESOURCES[resource], raw, listed=is_new)
+        if not last:
+            return
+        for key in versions.end_list(version):
+            namespace, _, name = key.partition("/")
+            self._delete(RESOURCES[resource], (namespace, name))
         self.complete(resource, resource_version)
         self._unlisted.discard(resource)
         kind = RESOURCES[resource].kind
@@ -159,7 +168,7 @@ class Cache:
             self._receive(of, raw, listed=False)
         elif event == "DELETED" and (head := read_head(of.kind, raw)) is not None:
             _, name, stamp = head
-            if self._versions[resource].delete(name, stamp):
+            if self._versions[resource].delete("/".join(name), stamp):
                 self._delete(of, name)
             self._sweep()
 
@@ -170,6 +179,10 @@ class Cache:
     def lazy_snapshot(self) -> ClusterSnapshot:
         """Return a snapshot of everything whose parts are created on first use, without problems; valid until the next change."""
         return self._snapshots.lazy_snapshot()
+
+    def snapshot_of_groups(self) -> ClusterSnapshot:
+        """Return the same with only those pods that have a group or no node."""
+        return self._snapshots.snapshot_of_groups()
 
     def start_cycle(self, options: PlacingOptions, ignore: frozenset[str], plugins: Plugins = NO_PLUGINS) -> PlacementState:
         """Return the placement state for one cycle; its stateful plugins must be given back before the next change."""
@@ -227,30 +240,29 @@ class Cache:
         """Return the groups whose spec names this composite as parent."""
         return tuple(map(self.group_cache.completed, self.group_cache.child_keys(namespace, composite)))
 
-    def _receive(self, resource: Resource, raw: decode.Text, *, listed: bool) -> Name | None:
-        """Add an object unless its event is outdated, and return its name; None if it has none."""
+    def _receive(self, resource: Resource, raw: decode.Text, *, listed: bool) -> None:
+        """Add an object unless its event is outdated, or it has no name."""
         head = read_head(kind := resource.kind, raw)
         if head is None:
-            return None
+            return
         api_version, name, stamp = head
-        if self._versions[resource.name].add_or_update(name, stamp, listed=listed):
+        if self._versions[resource.name].add_or_update(key := "/".join(name), stamp, listed=listed):
             raw_object = GatheredObjects(kind, api_version or self._api_versions[resource.name], raw)
             if self._groups.add(resource, name, raw_object, stamp):
-                self._add_object(raw_object, name, stamp)
-        return name
+                self._add_object(raw_object, name, key, stamp)
 
     def _delete(self, resource: Resource, name: Name) -> None:
         """Remove an object that exists no more, unless one of another API group counts."""
         counted, following = self._groups.remove(resource, name)
         if following is not None:
-            self._add_object(following[0], name, following[1])
+            self._add_object(following[0], name, "/".join(name), following[1])
         elif counted:
             self._remove(resource.kind, name)
 
-    def _add_object(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def _add_object(self, raw_object: GatheredObjects, name: Name, key: str, stamp: Stamp) -> None:
         kind = raw_object.kind
         if kind == "Pod":
-            self._add_pod(raw_object, name, stamp)
+            self._add_pod(raw_object, name, key, stamp)
         elif kind in self.group_cache.readers:
             before = self.reporter.before_change(kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp.uid)
@@ -298,20 +310,25 @@ class Cache:
             for pod in self.usage.pods.with_device_claims.values():
                 self.needed.add_pod(pod)
 
-    def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
-        key = (raw_object.kind, *name)
-        self._unusable.pop(key, None)
-        before = self.usage.pods.pods.get("/".join(name))
+    def _add_pod(self, raw_object: GatheredObjects, name: Name, key: str, stamp: Stamp) -> None:
+        self._unusable.pop((raw_object.kind, *name), None)
+        before = self.usage.pods.pods.get(key)
+        if before is not None:
+            key = before.key
         old_node = self.usage.node_of(before) if before is not None else ""
         self._updates.forget(before)
-        self.needed.remove_pod(before)
         after: LivePod | None = None
         try:
-            pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects, self._updates.shared)
+            pod = self._reader.read_pod(raw_object, key, stamp, before, self._volumes.objects, self._updates.shared)
         except Unusable as error:
-            self._unusable[key] = str(error)
-            self.usage.remove_pod("/".join(name))
+            self._unusable[raw_object.kind, *name] = str(error)
+            self.needed.remove_pod(before)
+            self.usage.remove_pod(key)
         else:
+            if before is not None and isinstance(pod, LivePod) and only_status_changed(before, pod):
+                before.take_status(pod)
+                return
+            self.needed.remove_pod(before)
             if isinstance(pod, LivePod):
                 after = pod
                 self.needed.add_pod(pod)
@@ -320,7 +337,7 @@ class Cache:
                 self.usage.end(pod)
         if before is not None or after is not None:
             self.reporter.pod(before, after, old_node)
-            self._updates.pod_changed("/".join(name), before, after)
+            self._updates.pod_changed(key, before, after)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

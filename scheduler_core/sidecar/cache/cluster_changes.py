@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from kubeapi.base_structs import replaced
 from kubeapi.gather import Name
 from scheduler_core.cluster.group_store import GROUPS
+from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED
 from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
@@ -168,14 +170,15 @@ class ChangeReporter:
     def pod(self, before: LivePod | None, after: LivePod | None, old_node: str) -> None:
         """Record a change of a pod; *old_node* is the node on which it was counted before."""
         new_node = self._node_usage.node_of(after) if after is not None else ""
-        pod_moved = old_node != new_node or (bool(new_node) and _differs(before, after))
+        differs = _differs(before, after, confirms=old_node == new_node)
+        pod_moved = old_node != new_node or (bool(new_node) and differs)
         if old_node and (old_node != new_node or _form(before) is not _form(after)):
             self.changes.freed_nodes.add(old_node)
         nominated = before.nominated if before is not None and not old_node else ""
         if before is not None and nominated and nominated != new_node and (after is None or after.nominated != nominated):
             self.nomination_ended(before, nominated)
         self.changes.pods_moved |= pod_moved
-        if _differs(before, after):
+        if differs:
             self.change_count += 1
             for pod, where in ((before, old_node), (after, new_node)):
                 # A single pod with a node needs no attempt; its deletion is reported so that the queue can remove it.
@@ -238,18 +241,35 @@ def _same(one: LiveGroup, other: LiveGroup) -> bool:
     )
 
 
+def only_status_changed(before: LivePod, after: LivePod) -> bool:
+    """Return whether a pod on a node counts as *before*: most events of pods change conditions and times only.
+
+    False if it has volumes, devices or assumed changes.
+    """
+    one, other = before.parsed_pod, after.parsed_pod
+    if not one.node or one.attached is not NOTHING_ATTACHED or other.attached is not NOTHING_ATTACHED:
+        return False
+    if before.assumed or before.assumed_nomination is not None or before.names_extended != after.names_extended or _differs(before, after, confirms=False):
+        return False
+    traits = other.traits
+    return one.traits is traits or replaced(one.traits, health=traits.health, preempted=traits.preempted) == traits
+
+
 def _form(pod: LivePod | None) -> object:
     return pod.parsed_pod.form if pod is not None else None
 
 
-def _differs(one: LivePod | None, other: LivePod | None) -> bool:
-    """Return whether the pods differ in anything but conditions and nomination."""
+def _differs(one: LivePod | None, other: LivePod | None, *, confirms: bool) -> bool:
+    """Return whether the pods differ in anything but conditions and nomination.
+
+    *confirms*: the node of a bind that the API server has acknowledged is no difference.
+    """
     if one is None or other is None:
         return one is not other
     before, after = one.parsed_pod, other.parsed_pod
     return (
         before.form is not after.form
-        or before.node != after.node
+        or (before.node != after.node and not (confirms and one.acknowledged and one.assumed == after.node))
         or before.terminating != after.terminating
         or before.gates != after.gates
         or before.group != after.group

@@ -16,6 +16,7 @@ import msgspec
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import path_of
+from apiserver.pages import Page
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from kubeapi.versions import served_versions
@@ -36,6 +37,10 @@ WATCHED = tuple(each for kind in _WATCHED_KINDS for each in resources(kind))
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 """Kinds that must be served, in one API group at least.  All other kinds are optional, or only pods wait that need them: see
 ``optional_watches``."""
+PAGES_AHEAD = 2
+"""Maximum number of pages of a list that the receiver has not applied: a list of all pods of a large cluster has gigabytes."""
+STOP_SECONDS = 1.0
+"""Interval at which it is checked whether the process stops, while a page waits."""
 CATCH_UP_WAIT, LONGEST_CATCH_UP_WAIT = 0.5, 8.0
 """First and longest time in seconds between two attempts to bring a kind to the current version."""
 _FLAGS = "look at its flags --feature-gates (GenericWorkload) and --runtime-config"
@@ -44,11 +49,17 @@ _CUSTOM = f"or install the CustomResourceDefinitions of {CUSTOM}"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects of a resource at a resourceVersion, each as JSON text."""
+    """Page of a list of all objects of a resource at a resourceVersion, each as JSON text; most lists have one page.
+
+    *applied* is called, in the thread of the receiver, once the objects are not needed any more.
+    """
 
     resource: str
     objects: Sequence[msgspec.Raw]
     version: str = ""
+    first: bool = True
+    last: bool = True
+    applied: Callable[[], object] = dataclasses.field(default=lambda: None, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -156,6 +167,10 @@ class Informers:
         for each in self._watchers.values():
             each.stop()
 
+    def stopped(self) -> bool:
+        """Return whether the watches are to stop."""
+        return self._stopped.is_set()
+
     def watched(self) -> frozenset[str]:
         """Return the resources that are watched and served."""
         return frozenset(name for name, health in self.health.items() if health.watched and health.served)
@@ -238,9 +253,17 @@ class _ResourceSink:
         self._health = informers.health[self._name]
         self._failure: Unlisted | None = None
 
-    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:
-        """See Sink."""
-        self._informers.receiver.enqueue(Listed(self._name, objects, version))
+    def replace(self, pages: Iterable[Page]) -> None:
+        """See Sink.  The next page is read while the receiver applies the one before it."""
+        ahead, first = threading.Semaphore(PAGES_AHEAD), True
+        for page in pages:
+            while not ahead.acquire(timeout=STOP_SECONDS):
+                if self._informers.stopped():
+                    return
+            last = not page.metadata.continue_
+            listed = Listed(self._name, page.items or (), page.metadata.resource_version, first, last, ahead.release)
+            self._informers.receiver.enqueue(listed)
+            first = False
         self._health.listed = self._health.served = True
         self._failure = None
 

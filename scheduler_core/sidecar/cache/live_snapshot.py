@@ -53,6 +53,12 @@ class LiveSnapshots:
         records = self._node_usage.records
         return self._snapshot(Lazy(lambda: sorted(records(), key=lambda pod: pod.key)), Lazy(self._groups.all_completed))
 
+    def snapshot_of_groups(self) -> ClusterSnapshot:
+        """Return the same with only those pods that have a group or no node, which are few among all."""
+        usage = self._node_usage
+        pods = Lazy(lambda: sorted(map(usage.record, filter(usage.is_counted, usage.pods.grouped_or_pending())), key=lambda pod: pod.key))
+        return self._snapshot(pods, Lazy(self._groups.all_completed))
+
     def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
         """Return a snapshot of the trees of *roots* with their pods; a root can be a single pod."""
         node_usage = self._node_usage

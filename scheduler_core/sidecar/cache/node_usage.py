@@ -275,15 +275,14 @@ class NodeUsage:
             # ``record`` would update the state first, and count the pod twice.
             pod.affinity_record = pod.record = pod.record or self._record(pod, nodes)
             self.affinity.add_pod(pod.affinity_record)
-        pod.counted = shape, node
+        pod.counted, pod.counted_node = shape, node
 
     def _uncount(self, pod: LivePod) -> None:
-        counted, affinity_record = pod.counted, pod.affinity_record
+        shape, node, affinity_record = pod.counted, pod.counted_node, pod.affinity_record
         pod.counted = pod.affinity_record = None
         self.pods.nominated.pop(pod.key, None)
-        if counted is None or self._placement_state is None:
+        if shape is None or self._placement_state is None:
             return
-        shape, node = counted
         if node >= 0:
             self._placement_state.requested.add(shape, node, -1)
         self.affinity.count(shape, -1)

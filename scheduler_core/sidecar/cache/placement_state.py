@@ -65,7 +65,10 @@ class RequestedByPods:
 
     def sums(self) -> Ints:
         """Return an array of shape (resources + 2, nodes): requests, then the millicores and bytes that scores use; read-only."""
-        for shape, changes in self._changes.items():
+        for shape, all_changes in self._changes.items():
+            # A bind that is watched replaces one that was assumed: nothing changes.
+            if not (changes := {node: count for node, count in all_changes.items() if count}):
+                continue
             nodes: Nodes = np.fromiter(changes.keys(), dtype=np.int64, count=len(changes))
             counts: Ints = np.fromiter(changes.values(), dtype=np.int64, count=len(changes))
             for row, amount in shape.charges:
@@ -123,7 +126,8 @@ class LivePlacementState:
         """
         at = sorted({self.nodes.index[name] for name in names if name in self.nodes.index})
         rows = sorted({*self.nodes.row.values()} - {*self.nodes.limit_rows, *self.nodes.volume_rows})
-        return bool((self.requested.sums()[rows][:, at] > self.nodes.allocatable[rows][:, at]).any())
+        there = np.ix_(rows, at)
+        return bool((self.requested.sums()[there] > self.nodes.allocatable[there]).any())
 
     def set_attach_limits(self, node: int, amounts: Iterable[tuple[str, int]], *, drivers: bool) -> None:
         """Set the number of volumes that *node* can attach, by row; *drivers*: whether its drivers changed."""

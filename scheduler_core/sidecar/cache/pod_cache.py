@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
+from kubeapi.base_structs import MutableRecord
 from kubeapi.gather import Name
 from kubeapi.meta import replaced
 from kubeapi.pods import PLACEMENT_GATE
@@ -23,8 +25,10 @@ SCHEDULED = "PodScheduled"
 """Type of the pod condition with the reason why a pod has no node."""
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class LivePod:
+_NO_VOLUMES: Mapping[str, str] = MappingProxyType({})
+
+
+class LivePod(MutableRecord, gc=False, eq=False):
     """A pod that has not ended."""
 
     key: str
@@ -38,7 +42,7 @@ class LivePod:
     """True if its status names a claim for extended resources."""
     assumed: str = ""
     """Node of a bind or gate removal that is in flight, or confirmed but not yet watched; empty if none."""
-    assumed_volumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    assumed_volumes: Mapping[str, str] = _NO_VOLUMES
     """Volume of each claim without a volume for the assumed node, empty for one that is provisioned."""
     acknowledged: bool = False
     """Whether the API server has confirmed the assumed bind."""
@@ -50,8 +54,10 @@ class LivePod:
     """Written nomination that is not yet watched, empty if cleared; None: the watched nomination holds."""
     record: PodRecord | None = None
     """Its record for placement; None until first used or after a change."""
-    counted: tuple[PodShape, int] | None = None
-    """Its shape and the index of its node (-1: none), as added to the usage; None if not counted."""
+    counted: PodShape | None = None
+    """Its shape, as added to the usage; None if not counted."""
+    counted_node: int = -1
+    """The index of the node on which it is counted; -1: none."""
     affinity_record: PodRecord | None = None
     """Record under which it is counted for affinity and topology spread."""
 
@@ -84,6 +90,10 @@ class LivePod:
         self.deletion_assumed, self.evicted = before.deletion_assumed and not self.parsed_pod.terminating, before.evicted
         if not self.parsed_pod.node and self.parsed_pod.nominated != before.assumed_nomination:
             self.assumed_nomination = before.assumed_nomination
+
+    def take_status(self, after: LivePod) -> None:
+        """Take over the version, conditions and times of *after*, a later state of this pod that counts as this one does."""
+        self.stamp, self.parsed_pod, self.pod_scheduled, self.record = after.stamp, after.parsed_pod, after.pod_scheduled, None
 
     def with_assumed(self, record: PodRecord) -> PodRecord:
         """Return *record* of this pod with its assumed deletion and volumes."""
@@ -119,6 +129,8 @@ class PodCache:
         self._members: dict[Name, dict[str, LivePod]] = {}
         self._ended: dict[str, Name] = {}
         self._ended_of: Counter[Name] = Counter()
+        self.without_node: dict[str, LivePod] = {}
+        """Pods that are not bound."""
         self.nominated: dict[str, LivePod] = {}
         """Pods without a node that have a nominated node."""
         self.assumed_or_pinned: dict[str, LivePod] = {}
@@ -138,6 +150,8 @@ class PodCache:
         """Add or replace *pod* and return the pod that it replaces, if any."""
         before = self.remove(pod.key)
         self.pods[pod.key] = pod
+        if not pod.parsed_pod.node:
+            self.without_node[pod.key] = pod
         if pod.parsed_pod.group:
             self._members.setdefault((pod.name[0], pod.parsed_pod.group), {})[pod.key] = pod
         if (pod.parsed_pod.containers or pod.parsed_pod.entries) and not pod.parsed_pod.node:
@@ -175,6 +189,7 @@ class PodCache:
         pod = self.pods.pop(key, None)
         if pod is None:
             return None
+        self.without_node.pop(key, None)
         self.nominated.pop(key, None)
         self.assumed_or_pinned.pop(key, None)
         self.with_device_claims.pop(key, None)
@@ -197,6 +212,12 @@ class PodCache:
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
         """Return the pods of a PodGroup."""
         return tuple(self._members.get((namespace, group), {}).values())
+
+    def grouped_or_pending(self) -> Iterator[LivePod]:
+        """Yield the pods that name a group or are not bound."""
+        for members in self._members.values():
+            yield from members.values()
+        yield from (pod for pod in self.without_node.values() if not pod.parsed_pod.group)
 
     def groups(self) -> Iterator[Name]:
         """Return the names of the PodGroups that pods name, existing or not."""

@@ -48,8 +48,18 @@ class PodReader:
         self._reader, self._devices = Reader(membership), devices
         self._texts: dict[str, str] = {}
 
-    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | Ended:
+    def read_pod(
+        self,
+        raw_object: GatheredObjects,
+        key: str,
+        stamp: Stamp,
+        before: LivePod | None,
+        volumes: VolumeObjects,
+        shared: Container[Name],
+    ) -> LivePod | Ended:
         """Return the pod with the requirements of its claims, or ``Ended`` if it has ended; *shared* are claims of several pods.
+
+        It shares texts with *key* (namespace/name), *stamp*, and its earlier state *before*: a cluster has hundreds of thousands of pods.
 
         Raises:
             Unusable: the pod cannot be used.
@@ -59,10 +69,11 @@ class PodReader:
         name = name_in(raw_object.kind, pod.metadata)
         if (parsed_pod := self._reader.parsed_pod(name, pod)) is None:
             ran = pod.spec.node_name and not _is_rejected(raw_object)
-            return Ended("/".join(name), self._reader.group(pod) if ran else "")
+            return Ended(key, self._reader.group(pod) if ran else "")
+        parsed_pod.share_texts(key, stamp.uid, before.parsed_pod if before is not None else None)
         pinned_node = "" if PLACEMENT_GATE in parsed_pod.gates else (pod.metadata.annotations or {}).get(PLACEMENT_GATE, "")
         parsed_pod, names_extended = self._with_claims(parsed_pod, volumes, shared), pod.status.extended_resource_claim_status is not None
-        return LivePod("/".join(name), stamp, parsed_pod, pinned_node, self._pod_scheduled(pod), names_extended)
+        return LivePod(parsed_pod.key, stamp, parsed_pod, pinned_node, self._pod_scheduled(pod), names_extended)
 
     def updated(self, pod: LivePod, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | None:
         """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""

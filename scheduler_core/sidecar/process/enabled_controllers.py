@@ -11,6 +11,7 @@ from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.diagnosis import fragmentation
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.read_groups import read_one
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
@@ -55,7 +56,7 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavio
         return bool(cache.needed.unlisted_of_tree(groups))
 
     def reconcile(now: float) -> Reconciled:
-        result = validity.reconcile(Trees(apply_feature_gates(cache.lazy_snapshot(), settings.gates)), now, postponed=postponed)
+        result = validity.reconcile(Trees(apply_feature_gates(cache.snapshot_of_groups(), settings.gates)), now, postponed=postponed)
         metrics.invalid.set(validity.count)
         return result.writes, result.next_retry
 
@@ -105,7 +106,11 @@ def _disruption_targets(settings: Settings, cache: Cache) -> Reconcile:
 
 def _fragmentation(cache: Cache, metrics: SidecarMetrics) -> Reconcile:
     def reconcile(now: float) -> Reconciled:
-        metrics.fragmentation(fragmentation.fragments(cache.lazy_snapshot()))
+        state, snapshot = cache.start_cycle(PlacingOptions(), frozenset()), cache.snapshot_of_groups()
+        try:
+            metrics.fragmentation(fragmentation.largest(state, fragmentation.levels(snapshot), fragmentation.examples(snapshot)))
+        finally:
+            state.stateful.give_back()
         return (), now + FRAGMENTATION_SECONDS
 
     return reconcile

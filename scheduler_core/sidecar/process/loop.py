@@ -17,7 +17,7 @@ from kubeapi.versions.served_versions import kind_of
 from scheduler_core.causes.live import PlacementDeviated
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
-from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.cache import FROM_START, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
@@ -32,7 +32,11 @@ from scheduler_core.wording.live_words import live_words
 
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
+PAUSE_SECONDS = 0.003
+"""Pause after each iteration without further work: the messages that arrive meanwhile cost one iteration, not one each."""
 IDLE_SECONDS = 1.0
+PREPARE_INTERVALS = 10
+"""Interval of preparations while another replica leads, relative to the time that one takes."""
 LATE_SECONDS = 5.0
 """Time after which it is logged that a term waits for a kind."""
 STUCK_SECONDS = 120.0
@@ -81,6 +85,9 @@ class Loop:
         self._searched_term = 0
         """Term at whose start claims were looked for that an earlier process has left annotated."""
         self._write_failures = WriteFailures()
+        parts.metrics.show_cache(parts.cache.counts)
+        self._prepared, self._prepare_at = parts.scheduler is None, 0.0
+        """Whether the first leader could decide at once, and the time of the next preparation."""
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
     def run(self) -> None:
@@ -88,6 +95,9 @@ class Loop:
         wait = 0.0
         while not self._stopped.is_set():
             wait = self.run_once(wait)
+            if wait > PAUSE_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+                wait -= PAUSE_SECONDS
 
     def stop(self) -> None:
         """Stop after the current iteration."""
@@ -98,6 +108,12 @@ class Loop:
         """Return the reasons why the loop does not work; thread-safe."""
         silent = time.monotonic() - self._last_run
         return (f"the loop has been stuck for {silent:.0f} s",) if silent > STUCK_SECONDS else ()
+
+    def unready(self) -> tuple[str, ...]:
+        """Return the reasons why a new leader could not decide at once; thread-safe."""
+        unread = (each for each in sorted(FROM_START) if not self._parts.cache.is_listed(each))
+        reasons = tuple(f"{each} objects are listed and not read yet" for each in unread)
+        return reasons or (() if self._prepared else ("pods are not counted on their nodes yet",))
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Return the result of *function*, called in the loop's thread.  For other threads only.
@@ -129,6 +145,8 @@ class Loop:
             self._freeze = False
         for each in dry_runs:
             self._dry_run_done(each, now)
+        if not (leads and self._prepared):
+            self._prepare(now)
         if not leads:
             return IDLE_SECONDS
         self._find_left_over()
@@ -137,6 +155,13 @@ class Loop:
         self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
         return self._seconds_until_due(time.monotonic())
+
+    def _prepare(self, now: float) -> None:
+        """Let the scheduler prepare for a term, in a small part of the time: with many pods it takes seconds after each new node."""
+        if (scheduler := self._parts.scheduler) is not None and now >= self._prepare_at:
+            scheduler.prepare()
+            self._prepare_at = now + PREPARE_INTERVALS * (time.monotonic() - now)
+            self._prepared = True
 
     def _leads(self, now: float) -> bool:
         """Return whether this replica leads, and its cache has every change from before its term."""
@@ -206,17 +231,14 @@ class Loop:
             case Changed(resource, event, content, version):
                 cache.apply(resource, event, content)
                 cache.complete(resource, version)
-                self._parts.metrics.events.labels(kind=resource).inc()
+                self._parts.metrics.received(resource)
                 self._parts.controllers.changed(kind_of(resource))
             case Bookmark(resource, version):
                 cache.complete(resource, version)
             case Restored(resource):
                 cache.forget_versions(resource)
-            case Listed(resource, objects, version):
-                cache.replace(resource, objects, version)
-                self._freeze |= resource not in self._known
-                self._known.add(resource)
-                self._parts.controllers.changed(kind_of(resource))
+            case Listed():
+                self._apply_page(message)
             case Unserved(resource):
                 cache.mark_unserved(resource)
                 self._parts.controllers.changed(kind_of(resource))
@@ -224,6 +246,17 @@ class Loop:
                 cache.mark_unlisted(resource, failure)
             case Returned(kind, content):
                 cache.apply(kind, "MODIFIED", content)
+
+    def _apply_page(self, page: Listed) -> None:
+        cache = self._parts.cache
+        cache.replace(page.resource, page.objects, page.version, first=page.first, last=page.last)
+        page.applied()
+        # A list of all pods can take minutes.
+        self._last_run = time.monotonic()
+        if page.last:
+            self._freeze |= page.resource not in self._known
+            self._known.add(page.resource)
+        self._parts.controllers.changed(kind_of(page.resource))
 
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import queue
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -64,6 +65,12 @@ class LoopCall:
 Message = Listed | Changed | Bookmark | Restored | CurrentVersion | Unserved | NotListed | Done | Returned | Retried | DryRunDone | LoopCall
 
 
+MAX_EVENTS = 20_000
+"""Number of messages from which on watches wait: each event has kilobytes, and the API server can send more than the loop applies."""
+FULL_SECONDS = 0.02
+"""Interval at which a watch looks whether it can go on."""
+
+
 class Mailbox:
     """Messages in the order of arrival."""
 
@@ -71,7 +78,9 @@ class Mailbox:
         self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
 
     def enqueue(self, message: Message | None) -> None:
-        """Add a message; None only wakes up the receiver."""
+        """Add a message; None only wakes up the receiver.  An event of a watch waits while there are MAX_EVENTS messages."""
+        while isinstance(message, Changed) and self._messages.qsize() >= MAX_EVENTS:
+            time.sleep(FULL_SECONDS)
         self._messages.put(message)
 
     def dequeue(self, seconds: float, max_messages: int) -> Iterator[Message]:

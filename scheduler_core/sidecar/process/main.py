@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import signal
 import sys
 import threading
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
 
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
+COLLECTED_OBJECTS = 20_000
+"""Number of new objects after which Python looks for cycles: most are those of the cache, which has none, and live long."""
 SWITCH_SECONDS = 0.0005
 """Thread switch interval: with Python's default, the thread that decides would delay each step of a write."""
 MAX_TRACE_LENGTH = 3000
@@ -89,7 +92,7 @@ class Sidecar:
         paths = Paths(self._informers.paths)
         self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
-        cache = Cache(
+        self._cache = cache = Cache(
             (COSCHEDULING_LABEL,) if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior
         )
         self._term_check = VersionCheck(cache, self._informers)
@@ -204,7 +207,7 @@ class Sidecar:
         return 1 if self._lease is None else self._lease.term()
 
     def _unready(self) -> tuple[str, ...]:
-        reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
+        reasons = self._informers.unsynced() or self.loop.unready() or self._informers.silent(2 * self._settings.silence_seconds)
         if (builder := self._builder) is not None:
             unlisted = builder.unlisted()
             reasons += tuple(f"{each} objects are not listed yet" for each in unlisted)
@@ -278,6 +281,7 @@ def run(connection: Connection, settings: Settings, bind: tuple[str, int], *, lo
     """
     stopping = threading.Event()
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(COLLECTED_OBJECTS)
     answers = unreached_answers(connection.host)
     with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers, settings.explain_token_file) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})

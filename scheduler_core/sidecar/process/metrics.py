@@ -10,7 +10,8 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import prometheus_client
 from prometheus_client.metrics import MetricWrapperBase
@@ -72,6 +73,9 @@ class SidecarMetrics:
         """Labels with the kind of a root, or of the group whose placements are evaluated."""
         self._replica = (profile if places else "", identity)
         self._counters = Counters()
+        self._values: dict[tuple[prometheus_client.Gauge, tuple[str, ...]], float] = {}
+        # To find a series takes longer than to count.
+        self._counted = functools.cache(lambda counter, *labels: counter.labels(*labels))
         self.registry = prometheus_client.CollectorRegistry()
         # Memory, open files and start time, as in every Kubernetes component.
         prometheus_client.ProcessCollector(registry=self.registry)
@@ -203,6 +207,7 @@ class SidecarMetrics:
         )
         self.writes = self._counter("writes", "Writes to the API server, by kind and outcome.", ("kind", "outcome"))
         self.events = self._counter("watch_events", "Watch events received.", ("kind",))
+        self.cached = self._gauge("cached_objects", "Objects in the cache, by kind; pods that have ended count too.", ("kind",))
         self.invalid = self._gauge("invalid_trees", "Trees that are invalid.")
         self.leader = self._gauge("leader", "1 while this process may write.")
         self.leading_replica = self._gauge(
@@ -221,10 +226,15 @@ class SidecarMetrics:
             "largest_gang", "Size of the largest gang of pods of this shape that now fits into one domain of the level.", ("level", "shape")
         )
 
+    def show_cache(self, counts: Callable[[], Mapping[str, int]]) -> None:
+        """Show *counts*, the number of objects of each kind, in every answer from now on; it is called in other threads."""
+        for kind in counts():
+            self.cached.labels(kind).set_function(functools.partial(_count, counts, kind))
+
     def leads(self, *, leading: bool) -> None:
         """Set whether this replica may write."""
-        self.leader.set(leading)
-        self.leading_replica.labels(*self._replica).set(leading)
+        self._set(self.leader, (), leading)
+        self._set(self.leading_replica, self._replica, leading)
 
     def term_waits(self, kinds: Iterable[str], seconds: float) -> None:
         """Set the kinds for which the current term has waited for *seconds*; none: it has begun."""
@@ -234,7 +244,11 @@ class SidecarMetrics:
 
     def written(self, write: str, outcome: WriteOutcome) -> None:
         """Count a write of this name."""
-        self.writes.labels(kind=write, outcome=outcome.value).inc()
+        self._counted(self.writes, write, outcome.value).inc()
+
+    def received(self, resource: str) -> None:
+        """Count a watch event of a resource."""
+        self._counted(self.events, resource).inc()
 
     def built(self, objects: Mapping[tuple[str, str], int], waiting: int, oldest: float) -> None:
         """Set the number of objects whose groups are asked for, by kind and result, and of waiting pods, with the age of the oldest."""
@@ -257,7 +271,7 @@ class SidecarMetrics:
                 if count:
                     self.evaluations.labels(result, self._profile, *kind).inc(count)
                     _observe(self.evaluation_seconds.labels(result, self._profile, *kind), seconds / generated, count)
-            self.generated.labels(self._profile, *kind).inc(sum(numbers.values()))
+            self._counted(self.generated, self._profile, *kind).inc(sum(numbers.values()))
         self.placements.inc(generated)
         self._counters = dataclasses.replace(counters)
 
@@ -319,7 +333,13 @@ class SidecarMetrics:
                 if state in named:
                     sums[named[state], _label_of(kind, self._kinds)] += count
             for labels, count in sums.items():
-                gauge.labels(*labels).set(count)
+                self._set(gauge, labels, count)
+
+    def _set(self, gauge: prometheus_client.Gauge, labels: tuple[str, ...], value: float) -> None:
+        """Set a value of *gauge* if it differs from the last one: the loop sets all in each iteration."""
+        if self._values.get((gauge, labels)) != value:
+            self._values[gauge, labels] = value
+            (gauge.labels(*labels) if labels else gauge).set(value)
 
     def described(self) -> tuple[Described, ...]:
         """Return the descriptions of all metrics, by name."""
@@ -329,6 +349,10 @@ class SidecarMetrics:
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
         return prometheus_client.generate_latest(self.registry)
+
+
+def _count(counts: Callable[[], Mapping[str, int]], kind: str) -> float:
+    return counts()[kind]
 
 
 def _described(metric: MetricWrapperBase) -> Described:

@@ -1,8 +1,9 @@
 """Checks that the cache has every change up to a moment: the versions that the API server had then are read, and awaited.
 
 A term as leader begins with a check of all watched resources: the leader before can have bound pods, allocated claims or evicted pods that a
-late watch does not show yet, however long one waits.  A gang is undone for missing members only after a check of pods and groups.  The
-time is an argument; ``waits``, ``failed`` and ``reasons`` may be called in any thread.
+late watch does not show yet, however long one waits.  If this process was that leader, the versions are read only once no request of it can
+take effect any more.  A gang is undone for missing members only after a check of pods and groups.  The time is an argument; ``waits``,
+``failed`` and ``reasons`` may be called in any thread.
 """
 
 from __future__ import annotations
@@ -34,22 +35,30 @@ class CatchUp(Protocol):
 class VersionCheck:
     """Check of one set of resources at a time."""
 
-    def __init__(self, cache: Cache, informers: CatchUp, names: frozenset[str] | None = None) -> None:
-        """Check the resources of these names, or all that are watched."""
-        self._cache, self._informers, self._names = cache, informers, names
+    def __init__(
+        self, cache: Cache, informers: CatchUp, names: frozenset[str] | None = None, settled: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Check the resources of these names, or all that are watched; nothing is read before *settled* returns True."""
+        self._cache, self._informers, self._names, self._settled = cache, informers, names, settled
         self.number, self.since = 0, 0.0
         """Number of the current check, and the time at which it began; 0: none has begun, or the last one was ended."""
         self._versions: dict[str, str] = {}
         """Version up to which each resource must be complete; empty: not read yet."""
         self._failures: dict[str, str] = {}
+        self._reads = False
 
     def begin(self, now: float) -> None:
         """Begin a check of what is watched at *now*."""
         names = self._informers.watched() if self._names is None else self._informers.watched() & self._names
         number = next(_NUMBERS)
         self.number, self.since = number, now
-        self._versions, self._failures = dict.fromkeys(names, _UNKNOWN), {}
-        self._informers.catch_up(number, names, lambda name: self.waits(number, name), self.failed)
+        self._versions, self._failures, self._reads = dict.fromkeys(names, _UNKNOWN), {}, False
+        self._read()
+
+    def _read(self) -> None:
+        if not self._reads and self._settled():
+            self._reads, number = True, self.number
+            self._informers.catch_up(number, frozenset(self._versions), lambda name: self.waits(number, name), self.failed)
 
     def end(self) -> None:
         """End the check: nothing is awaited."""
@@ -73,6 +82,7 @@ class VersionCheck:
         """Return the resources that are not complete; none: the check has passed."""
         if not self._versions:
             return frozenset()
+        self._read()
         watched = self._informers.watched()
         for name, version in list(self._versions.items()):
             # A resource that is not served any more has no later changes.
@@ -87,6 +97,8 @@ class VersionCheck:
         return tuple(self._reason(name, version, now) for name, version in versions)
 
     def _reason(self, name: str, version: str, now: float) -> str:
+        if not self._reads:
+            return f"{name} objects: a request of the term before may still take effect, for {now - self.since:.0f} s"
         wanted = f"resourceVersion {version}" if version else "the current resourceVersion"
         failure = f": {failed[:_LONGEST]}" if (failed := self._failures.get(name)) else ""
         return f"{name} objects: not complete up to {wanted} for {now - self.since:.0f} s{failure}"

@@ -100,6 +100,9 @@ class SchedulingQueue:
             self.pre_binds.changed(known)
             if self._is_binding(known):
                 return
+        if hint:
+            # The status shows all changes until now.
+            self.cache.reporter.changes.roots.discard(root)
         status = status or self.status_of(root)
         if status is None or (known is not None and (known.uid != status.ref.uid or (status.emptied and root in self.entities.plans))):
             self.forget(root)

@@ -155,24 +155,30 @@ class _Tree:
         self._placed: Counter[Key] = Counter()
         self._bound: Counter[Key] = Counter()
         self._split = False
+        self._on_node: set[str] = set()
+        """Keys of the members that count on a node."""
         usage = cache.usage
         for live in groups:
             if live.key[0] == "PodGroup":
                 counted_pods = [pod for pod in usage.pods.members(*live.key[1:]) if usage.is_counted(pod)]
                 self._members[live.key] = counted_pods
+                on_node = {pod.key for pod in counted_pods if usage.node_of(pod)}
                 ended = usage.pods.ended(*live.key[1:])
-                self._placed[live.key] = ended + sum(bool(usage.node_of(pod)) for pod in counted_pods)
-                self._bound[live.key] = ended + sum(map(_is_bound, counted_pods))
+                self._placed[live.key] = ended + len(on_node)
+                self._bound[live.key] = ended + (sum(map(_is_bound, counted_pods)) if on_node else 0)
+                self._on_node |= on_node
 
     def status(self) -> RootStatus | None:
         """Return the status of the tree; None if none of its pods is ours."""
-        cache, our_pods, node_of = self._cache, self._our_pods, self._cache.usage.node_of
+        cache, our_pods, on_node = self._cache, self._our_pods, self._on_node
         members = [pod for pods in self._members.values() for pod in pods]
         if not any(map(our_pods.has, members)):
             return None
-        placed = [pod for pod in members if node_of(pod) or self._is_pinned_to_deleted_node(pod)]
-        pending = [pod for pod in members if not node_of(pod) and not _is_terminating(pod) and not self._is_pinned_to_deleted_node(pod)]
-        some_gated_by_us = any(map(our_pods.placed_by_ungating, pending))
+        placed = [pod for pod in members if pod.key in on_node or self._is_pinned_to_deleted_node(pod)]
+        pending = [
+            pod for pod in members if pod.key not in on_node and not _is_terminating(pod) and not self._is_pinned_to_deleted_node(pod)
+        ]
+        some_gated_by_us = our_pods.ungates and any(map(our_pods.placed_by_ungating, pending))
         ours = [pod for pod in pending if our_pods.places(pod)]
         # In a tree with pods that our gate holds, pods that we do not place are left to their scheduler.
         excluded = frozenset(pod.key for pod in pending if not our_pods.places(pod)) if some_gated_by_us else frozenset()
@@ -196,10 +202,10 @@ class _Tree:
             placed=tuple(pod for pod in placed if not _is_terminating(pod)),
             terminating=not was_scheduled and any(map(_is_terminating, placed)),
             partially_bound=tuple(self._partially_bound_pods()) if valid else (),
-            pinned=tuple(pod for pod in members if our_pods.ungates and pod.pinned_node and not our_pods.binds(pod)),
+            pinned=tuple(pod for pod in members if pod.pinned_node and not our_pods.binds(pod)) if our_pods.ungates else (),
             awaits_binding=valid and not was_scheduled and self._awaits_binding(placed),
             to_commit=to_commit,
-            contested=bool(to_commit) and not was_scheduled and cache.usage.placement_state().overcommitted(map(node_of, placed)),
+            contested=bool(to_commit) and not was_scheduled and self._is_contested(placed),
             was_scheduled=was_scheduled,
             unlisted=unlisted,
         )
@@ -213,6 +219,10 @@ class _Tree:
         priority = self._cache.group_cache.priority(self._top.key)
         created = age(self._cache.group_cache.completed(self._top.key).metadata.creation_timestamp)
         return RootStatus(self._root, self._top.ref, 0, priority, created, (), ready=False, emptied=True)
+
+    def _is_contested(self, placed: Iterable[LivePod]) -> bool:
+        usage = self._cache.usage
+        return usage.placement_state().overcommitted(map(usage.node_of, placed))
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
         return (
@@ -233,7 +243,7 @@ class _Tree:
         wanted = minimum(live.group)
         if live.key[0] == "PodGroup":
             # A pod that is deleted before it had a node does not count; its replacement will be created.
-            return sum(bool(self._cache.usage.node_of(pod)) or not _is_terminating(pod) for pod in self._members[live.key]) >= wanted
+            return sum(pod.key in self._on_node or not _is_terminating(pod) for pod in self._members[live.key]) >= wanted
         return sum(map(self._has_quorum, self._children(live))) >= wanted
 
     def _is_complete(self, live: LiveGroup, counts: Counter[Key]) -> bool:
@@ -278,7 +288,7 @@ class _Tree:
         """Return the pods to delete; pods bound by another scheduler are not ours to undo."""
         for live in self._partial_leaves(self._top):
             for pod in self._members[live.key]:
-                if self._cache.usage.node_of(pod) and not _is_terminating(pod) and self._our_pods.has(pod):
+                if pod.key in self._on_node and not _is_terminating(pod) and self._our_pods.has(pod):
                     yield pod
 
     def _partial_leaves(self, live: LiveGroup) -> Iterator[LiveGroup]:

@@ -73,7 +73,8 @@ def decide(
     if placing.sparing:
         awaited.hold_devices(state)
     # Their reservations can be in flight: the claims do not show them.
-    decider.preemptions.keep_claims(cache.usage.record(pod) for pod in cache.usage.pods.assumed_or_pinned.values() if pod.assumed)
+    assumed = (pod for pod in cache.usage.pods.assumed_or_pinned.values() if pod.assumed and pod.parsed_pod.device_claims)
+    decider.preemptions.keep_claims(map(cache.usage.record, assumed))
     decided = []
     try:
         for root in forest.roots:

@@ -20,6 +20,7 @@ from scheduler_core.causes.binding_failures import (
     WriteFailed,
 )
 from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
+from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import SchedulerProfile
@@ -48,6 +49,8 @@ class PreBinder:
 
     def start(self, decision: Decision, binds: Binds, now: float) -> PreBinding | None:
         """Return the writes of *decision* for the pods of *binds*; None if no volume or device has to be bound."""
+        if all(pod is None or pod.parsed_pod.attached is NOTHING_ATTACHED for pod in map(self._cache.pod, binds)):
+            return None
         writes: dict[Ref, PreBindWrite] = {**self._volumes.writes(decision, binds), **self._devices.writes(decision, binds)}
         state = PreBinding(binds, decision, writes, now)
         return state if writes or self._devices.unbound(state) != () else None

@@ -58,6 +58,10 @@ class Scheduler:
         self._assumed.reset()
         self._reset()
 
+    def prepare(self) -> None:
+        """Keep what every cycle needs up to date while another replica leads, so that a new leader decides at once."""
+        self._cache.usage.placement_state()
+
     def due(self, now: float) -> float | None:
         """Return the time of the next work: immediately if not after *now*; None: not before the next event."""
         if self._cache.reporter.changes or self._queue.deviations.has_new:
@@ -85,6 +89,7 @@ class Scheduler:
             self.counters,
             awaits=self._queue.awaits_victims,
         )
+        self._fit_batch(len(batch), len(decided))
         by_root = {each.decision.root: each for each in decided}
         before = self._cache.reporter.change_count
         attempts = [*reports, *done]
@@ -185,6 +190,7 @@ class Scheduler:
 
     def _reset(self) -> None:
         options = self._options
+        self._batch_roots = options.batch_roots
         self._assumed = AssumedPods(self._cache)
         binder = Binder(self._cache, self._assumed, options.our_pods)
         self._preemption = PreemptionPlans(self._cache, self._assumed, options.eviction_method, options.scheduler_name)
@@ -202,14 +208,14 @@ class Scheduler:
         for live in self._cache.groups():
             if (root := self._cache.group_cache.root_of(live.key)) is not None:
                 yield root
-        for pod in self._cache.usage.pods.pods.values():
-            if not pod.parsed_pod.group and not pod.parsed_pod.node and (root := self._cache.reporter.root(pod)) is not None:
+        for pod in self._cache.usage.pods.without_node.values():
+            if not pod.parsed_pod.group and (root := self._cache.reporter.root(pod)) is not None:
                 yield root
 
     def _missing_groups(self) -> Iterator[Name]:
         """Yield the PodGroups that pods without a node name and that do not exist."""
-        for pod in self._cache.usage.pods.pods.values():
-            if pod.parsed_pod.group and not pod.parsed_pod.node and self._cache.reporter.root(pod) is None:
+        for pod in self._cache.usage.pods.without_node.values():
+            if pod.parsed_pod.group and self._cache.reporter.root(pod) is None:
                 yield pod.name[0], pod.parsed_pod.group
 
     def _next_batch(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
@@ -218,7 +224,7 @@ class Scheduler:
         done: list[Attempt] = []
         batch: list[tuple[QueuedEntity, RootStatus]] = []
         pods = 0
-        while len(batch) + len(done) < options.batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
+        while len(batch) + len(done) < self._batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
             status = queue.status_of(entity.root)
             if status is None:
                 queue.forget(entity.root)
@@ -232,6 +238,10 @@ class Scheduler:
                 case action:
                     done.append(Attempt(entity.root, None, self._write_results.perform_action(action, entity, status, now)))
         return tuple(done), batch
+
+    def _fit_batch(self, prepared: int, decided: int) -> None:
+        """Prepare no more roots for the next cycle than the time allowed to decide on: a busy machine would prepare the others in vain."""
+        self._batch_roots = max(1, decided) if decided < prepared else min(2 * self._batch_roots, self._options.batch_roots)
 
     def _proposed(self, root: Root) -> PreemptionPlan | None:
         """Return the plan of *root* whose evictions are in a dry run; None if there is none."""

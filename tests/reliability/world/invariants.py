@@ -220,9 +220,23 @@ def unexplained(objects: Objects, options: CycleOptions) -> list[str]:
     return result
 
 
-def left(objects: Objects) -> list[str]:
-    """Return the objects that remain after everything was deleted."""
-    return [f"{_name(each)} is left{_finalizers(each)}" for key, each in objects.items() if key[0] in LEFT]
+def left(objects: Objects, history: Iterable[Seen]) -> list[str]:
+    """Return the objects that remain after everything was deleted, except those that the garbage collector cannot see.
+
+    It takes a pod that replaces one of the same name while its watch is broken for the same pod, and keeps what the first one owned.
+    Source: Kubernetes 1.37.1, pkg/controller/garbagecollector/graph_builder.go, processGraphChanges.
+    """
+    uids: dict[Key, dict[str, None]] = {}
+    for each in history:
+        if each.object["kind"] == "Pod":
+            uids.setdefault(each.key, {})[each.object["metadata"]["uid"]] = None
+    replaced = {uid for of_name in uids.values() for uid in [*of_name][:-1]}
+    return [
+        f"{_name(each)} is left{_finalizers(each)}"
+        for key, each in objects.items()
+        if key[0] in LEFT
+        and (_finalizers(each) or not any(owner["uid"] in replaced for owner in each["metadata"].get("ownerReferences", ())))
+    ]
 
 
 HISTORY: Mapping[str, Callable[[list[Seen]], list[str]]] = {

@@ -45,13 +45,14 @@ class TestSources:
         assert 0 == len(snapshot.nodes)
         assert [] == problem_lines(snapshot)
 
-    def test_null_is_absence_and_a_whole_number_stays_one(self):
+    def test_null_is_absence_or_empty_in_a_map_and_a_whole_number_stays_one(self):
         given = pod(priority=3.0, nodeSelector={"a": None}, schedulerName=None)
         given["metadata"] |= {"labels": None, "creationTimestamp": None}
 
         result = load([given])
 
-        assert (3, (), "default-scheduler") == (result.pods[0].priority, result.pods[0].shape.node_selector, result.pods[0].scheduler)
+        expected = (3, (("a", ""),), "default-scheduler")
+        assert expected == (result.pods[0].priority, result.pods[0].shape.node_selector, result.pods[0].scheduler)
         assert [] == problem_lines(result)
 
     @pytest.mark.parametrize(

@@ -11,6 +11,15 @@ from tests.scheduler_core.loading.manifests import budget, group, node, pod, pri
 from validators.model.objects import Named
 
 
+@pytest.mark.parametrize("managers", [[{"manager": "kubectl", "fieldsV1": {"f:spec": {".": {}, "f:x": None}}}], None, "wrong"])
+def test_the_managers_of_its_fields_do_not_matter_to_a_group(managers):
+    plain = group()
+    managed = {**plain, "metadata": {**plain["metadata"], "managedFields": managers}}
+
+    assert load([plain]).groups == load([managed]).groups
+    assert [] == problem_lines(load([managed]))
+
+
 class TestPriorities:
     CLASSES = (priority_class("high", 1000), priority_class("polite", 500, preemptionPolicy="Never"))
 

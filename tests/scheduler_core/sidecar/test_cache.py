@@ -13,6 +13,7 @@ from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.diagnosis import fragmentation
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
@@ -83,6 +84,19 @@ def test_cycle_over_a_store_decides_as_over_loaded_objects(case, strategy):
         assert json_of(wanted) == json_of(got)
 
 
+@MANY
+@given(fed())
+def test_controllers_see_in_a_snapshot_of_groups_what_one_of_everything_shows(case):
+    _, store = case
+    whole, few = store.lazy_snapshot(), store.snapshot_of_groups()
+    assert [pod for pod in whole.pods if pod.group or pod.node < 0] == list(few.pods)
+    wanted = fragmentation.fragments(whole)
+    state = store.start_cycle(PlacingOptions(), frozenset())
+    got = fragmentation.largest(state, fragmentation.levels(few), fragmentation.examples(few))
+    state.stateful.give_back()
+    assert wanted == got
+
+
 def json_of(decisions):
     return answer_json.render(Answer.from_decisions(decisions, (), ()))
 
@@ -139,6 +153,73 @@ def test_outdated_list_restores_and_deletes_nothing():
 
     assert {"default/b": "n1"} == keys(store)
     assert (True, False) == tuple(store.is_complete("Pod", str(server.version + more)) for more in (0, 1))
+
+
+def test_a_list_in_parts_deletes_with_its_last_part_and_is_complete_then():
+    server, store = full(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
+    server.delete(("Pod", "default", "a"))
+    server.put(pod("c", on="n1"))
+    version, objects = str(server.version), server.listed("Pod")
+    store.replace("Pod", objects[:1], version, last=False)
+    before = keys(store), store.is_complete("Pod", version)
+    store.replace("Pod", objects[1:], version, first=False)
+
+    assert ({"default/a", "default/b"}, False) == ({*before[0]}, before[1])
+    assert ({"default/b", "default/c"}, True) == ({*keys(store)}, store.is_complete("Pod", version))
+
+
+def test_the_first_list_in_parts_is_listed_with_its_last_part():
+    store = Cache()
+    store.replace("Pod", [histories.raw(pod("a"))], "7", last=False)
+    assert not store.is_listed("Pod")
+    store.replace("Pod", [], "7", first=False)
+
+    assert store.is_listed("Pod")
+
+
+def test_equal_texts_of_pods_are_one_object_also_after_a_change():
+    labels = {"tier": "web", "team": "x"}
+    server, store = full(node("n1"), *(pod(name, on="n1", labels=labels) for name in "ab"))
+    for again in (False, True):
+        if again:
+            server.put(pod("a", on="n1", labels=labels, priority=7))
+            store.replace("Pod", server.listed("Pod"), str(server.version))
+        one, other = (store.usage.pods.pods[key].parsed_pod for key in ("default/a", "default/b"))
+        shared = [(getattr(one, name), getattr(other, name)) for name in ("labels", "created", "namespace", "node", "images")]
+
+        assert [True] * len(shared) == [mine is its for mine, its in shared]
+        assert (one.traits is other.traits) is not again
+        assert store.usage.pods.pods["default/a"].key is one.key
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        pytest.param({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}, True, id="health"),
+        pytest.param({"status": {"startTime": "2026-08-02T00:00:00Z"}}, True, id="its start"),
+        pytest.param({"metadata": {"labels": {"tier": "db"}}}, False, id="labels"),
+        pytest.param({"metadata": {"deletionTimestamp": "2026-08-02T00:00:00Z"}}, False, id="deletion"),
+        pytest.param({"spec": {"priority": 9}}, False, id="priority"),
+        pytest.param({"spec": {"tolerations": [{"operator": "Exists"}]}}, False, id="form"),
+        pytest.param({"spec": {"containers": [{"name": "c", "image": "x:2"}]}}, False, id="image"),
+        pytest.param({"spec": {"nodeName": "n2"}}, False, id="node"),
+        pytest.param({"status": {"nominatedNodeName": "n2"}}, False, id="nomination"),
+    ],
+)
+def test_a_pod_on_a_node_of_which_only_the_status_changes_is_counted_once(change, same):
+    server, store = full(node("n1"), node("n2"), pod("a", on="n1"))
+    store.usage.placement_state()
+    counted = store.usage.pods.pods["default/a"]
+    record = store.usage.record(counted)
+    changed = {**pod("a", on="n1"), "apiVersion": "v1"}
+    server.put({**changed, **{part: {**changed.get(part, {}), **values} for part, values in change.items()}})
+    _, event = server.events[-1]
+    store.apply("Pod", "MODIFIED", histories.raw(event))
+
+    assert same == (store.usage.pods.pods["default/a"] is counted)
+    assert str(store.usage.pods.pods["default/a"].stamp.version) == event["metadata"]["resourceVersion"]
+    assert record != store.usage.record(store.usage.pods.pods["default/a"])
+    assert told(load([histories.raw(each) for each in server.objects.values()])) == told(store.snapshot())
 
 
 def test_a_kind_that_is_not_listed_is_not_complete():

@@ -8,6 +8,7 @@ import dataclasses
 import pytest
 
 from scheduler_core.model.names import Name
+from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from tests import builders
@@ -344,3 +345,24 @@ def test_changes_of_budgets_are_numbered():
 def test_each_fact_is_a_change(news):
     assert news
     assert not ClusterChanges()
+
+
+@pytest.mark.parametrize(
+    ("node_name", "acknowledged", "after", "want"),
+    [
+        pytest.param("n1", True, pod("a", "g", on="n1"), ClusterChanges(), id="as it was acknowledged"),
+        pytest.param("n1", False, pod("a", "g", on="n1"), ClusterChanges(roots={G}, pods_moved=True), id="before it was acknowledged"),
+        pytest.param("n2", True, pod("a", "g", on="n1"), ClusterChanges({G}, {"n2"}, pods_moved=True), id="elsewhere"),
+        pytest.param("n1", True, leaving(pod("a", "g", on="n1")), ClusterChanges({G}, pods_moved=True), id="and it leaves"),
+        pytest.param("n1", True, pod("a", "g", "2", on="n1"), ClusterChanges({G}, {"n1"}, pods_moved=True), id="and it takes more"),
+    ],
+)
+def test_the_end_of_a_bind_of_ours_is_news_unless_it_was_acknowledged(node_name, acknowledged, after, want):
+    found = Cluster(node("n1"), node("n2"), leaf("g", 1), pod("a", "g"))
+    assumed, ref = AssumedPods(found.store), found.store.usage.pods.pods["default/a"].ref
+    assert assumed.assume(ref, node_name)
+    if acknowledged:
+        assumed.acknowledge(ref)
+    found.store.reporter.pop_changes()
+
+    assert want == found.after(after)

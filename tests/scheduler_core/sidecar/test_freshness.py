@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.sidecar.cache import freshness
 from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED, Freshness, Stamp, number
 
-A, B = ("default", "a"), ("default", "b")
+A, B, C = ("default", "a"), ("default", "b"), ("default", "c")
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,19 @@ def test_deletions_are_remembered_up_to_a_number():
     assert not kept.add_or_update(("default", "1"), Stamp("u1", 6))
 
 
+def whole_list(kept, version, **objects):
+    """Apply a list in one part, and return the names of the objects that it lacks."""
+    kept.begin_list(version)
+    for name, stamp in objects.items():
+        kept.add_or_update(("default", name), stamp, listed=True)
+    return kept.end_list(version)
+
+
 def test_list_removes_missing_objects_and_older_events_after_it_are_ignored():
     kept = Freshness()
     kept.add_or_update(A, Stamp("u", 5))
     kept.add_or_update(B, Stamp("w", 6))
-    assert [B] == kept.delete_unlisted({A}, 9)
+    assert [B] == whole_list(kept, 9, a=Stamp("u", 5))
     assert not kept.add_or_update(B, Stamp("w", 8))
     assert kept.add_or_update(B, Stamp("w", 10))
 
@@ -98,19 +106,19 @@ def test_list_removes_missing_objects_and_older_events_after_it_are_ignored():
 def test_list_that_is_older_than_an_object_does_not_drop_it():
     kept = Freshness()
     kept.add_or_update(A, Stamp("u", 10))
-    assert [] == kept.delete_unlisted(set(), 9)
+    assert [] == whole_list(kept, 9)
     assert A in kept.known
 
 
 def test_list_without_a_version_is_taken_at_its_word():
     kept = Freshness()
     kept.add_or_update(A, Stamp("u", 10))
-    assert [A] == kept.delete_unlisted(set(), 0)
+    assert [A] == whole_list(kept, 0)
 
 
 def test_object_of_a_list_is_a_change_though_an_older_list_lacked_it():
     kept = Freshness()
-    kept.delete_unlisted(set(), 9)
+    assert [] == whole_list(kept, 9)
     assert not kept.add_or_update(A, Stamp("u", 8))
     assert kept.add_or_update(A, Stamp("u", 8), listed=True)
     assert freshness.Stamp("u", 8) == kept.known[A]
@@ -119,6 +127,44 @@ def test_object_of_a_list_is_a_change_though_an_older_list_lacked_it():
 def test_list_is_outdated_after_a_newer_one():
     kept = Freshness()
     assert [True, True] == [kept.is_new(version) for version in (0, 5)]
-    kept.delete_unlisted(set(), 5)
+    whole_list(kept, 5)
 
     assert [True, False, True, True] == [kept.is_new(version) for version in (0, 4, 5, 6)]
+
+
+def test_event_between_two_parts_of_a_list_brings_back_nothing_that_the_list_lacks():
+    kept = Freshness()
+    kept.begin_list(9)
+    assert not kept.add_or_update(A, Stamp("u", 8))
+    assert kept.add_or_update(B, Stamp("w", 10))
+
+    assert [] == kept.end_list(9)
+    assert {B} == {*kept.known}
+
+
+def test_a_list_that_breaks_off_deletes_nothing_and_the_next_one_what_it_lacks():
+    kept = Freshness()
+    kept.add_or_update(A, Stamp("u", 5))
+    kept.add_or_update(B, Stamp("w", 6))
+    kept.begin_list(9)
+    kept.add_or_update(A, Stamp("u", 5), listed=True)
+
+    assert [A] == whole_list(kept, 12, b=Stamp("w", 6))
+    assert [] == kept.end_list(9)
+
+
+@pytest.mark.parametrize("versions", [pytest.param((9, 9), id="at one version"), pytest.param((9, 12), id="the second is newer")])
+def test_of_two_lists_at_once_the_newer_one_decides(versions):
+    kept = Freshness()
+    for name, stamp in ((A, Stamp("u", 5)), (B, Stamp("w", 6)), (C, Stamp("x", 7))):
+        kept.add_or_update(name, stamp)
+    one, two = versions
+    kept.begin_list(one)
+    kept.add_or_update(A, Stamp("u", 5), listed=True)
+    kept.begin_list(two)
+    for name, stamp in ((A, Stamp("u", 5)), (B, Stamp("w", 6))):
+        kept.add_or_update(name, stamp, listed=True)
+
+    assert [C] == [*(kept.end_list(one) if one < two else ()), *kept.end_list(two)]
+    assert [] == kept.end_list(one)
+    assert {A, B} == {*kept.known}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import msgspec
@@ -11,10 +12,23 @@ from apiserver.watch import WatchStatus
 from kubeapi.versions.served_versions import kind_of, resources
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Restored, Unserved
+from scheduler_core.sidecar.cache.informers import (
+    NEEDED,
+    PAGES_AHEAD,
+    WATCHED,
+    Bookmark,
+    Changed,
+    Informers,
+    Listed,
+    NotListed,
+    Restored,
+    Unserved,
+)
 from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, OPTIONAL
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
+from tests.apiserver.scripted_watch import page
+from tests.cluster.waiting import WAIT_SECONDS, until
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +52,7 @@ class Watching:
     def list_all(self, *but):
         for kind, sink in self.sinks.items():
             if kind not in but:
-                sink.replace([], "1")
+                sink.replace([page([], "1")])
                 sink.set_status(WatchStatus.ACTIVE, "")
 
     def news(self):
@@ -66,14 +80,14 @@ def test_kinds_that_are_not_needed_from_the_start_are_watched_later(monkeypatch)
 def test_events_go_to_the_mailbox_in_order_with_their_kind():
     watching = Watching()
     one, two = msgspec.Raw(b'{"a": 1}'), msgspec.Raw(b'{"a": 2}')
-    watching.sinks["Pod"].replace([one], "7")
+    watching.sinks["Pod"].replace([page([one], "7")])
     watching.sinks["Node"].change("ADDED", two, "8")
     watching.sinks["Pod"].change("DELETED", one, "9")
     watching.sinks["Pod"].change("BOOKMARK", msgspec.Raw(b"{}"), "10")
     watching.sinks["Workload"].set_status(WatchStatus.NOT_SERVED, "")
 
     want = [
-        Listed("Pod", [one], "7"),
+        Listed("Pod", (one,), "7"),
         Changed("Node", "ADDED", two, "8"),
         Changed("Pod", "DELETED", one, "9"),
         Bookmark("Pod", "10"),
@@ -85,9 +99,9 @@ def test_events_go_to_the_mailbox_in_order_with_their_kind():
 def test_a_restored_storage_is_logged_and_reported_before_the_next_list():
     watching = Watching()
     watching.sinks["Pod"].set_status(WatchStatus.RESTORED, "")
-    watching.sinks["Pod"].replace([], "3")
+    watching.sinks["Pod"].replace([page((), "3")])
 
-    assert [Restored("Pod"), Listed("Pod", [], "3")] == watching.news()
+    assert [Restored("Pod"), Listed("Pod", (), "3")] == watching.news()
     assert [("Pod", WatchStatus.RESTORED.value)] == watching.logged
 
 
@@ -135,7 +149,7 @@ def test_pod_groups_must_be_served_in_some_api_group(first):
     )
     assert [("PodGroup", why)] == watching.logged
     for name in names:
-        watching.sinks[name].replace([], "1")
+        watching.sinks[name].replace([page([], "1")])
         assert () == watching.feed.unsynced()
         watching.sinks[name].set_status(WatchStatus.NOT_SERVED, "")
         assert (why,) == watching.feed.unsynced()
@@ -148,7 +162,7 @@ def test_a_kind_that_is_served_again_is_listed_anew():
     (why,) = watching.feed.unsynced()
     assert why.startswith("the API server does not serve Node objects: ")
     assert ("Node", why) in watching.logged
-    watching.sinks["Node"].replace([], "1")
+    watching.sinks["Node"].replace([page([], "1")])
 
     assert () == watching.feed.unsynced()
 
@@ -183,9 +197,9 @@ def test_each_new_reason_is_reported_to_pods_that_wait_for_the_kind(kind):
     want = [NotListed(kind, Unlisted(UnlistedReason.FORBIDDEN)), NotListed(kind, Unlisted(error="down"))]
 
     assert (want if kind_of(kind) in ON_DEMAND else []) == watching.news()
-    sink.replace([], "1")
+    sink.replace([page([], "1")])
     sink.set_status(WatchStatus.FORBIDDEN, "no")
-    assert [Listed(kind, [], "1")] == watching.news()
+    assert [Listed(kind, (), "1")] == watching.news()
 
 
 def test_a_warning_is_logged_once_until_the_kind_has_events():
@@ -335,3 +349,37 @@ def test_catching_up_is_repeated_until_it_is_not_needed(ends):
     watching.feed._catch_up("Pod", 1, lambda _: bool(awaited), lambda *failure: failures.append(failure))
 
     assert [("Pod", "OSError: down")] * 3 == failures
+
+
+def test_the_next_page_of_a_list_is_read_once_the_receiver_has_applied_those_before():
+    watching, read = Watching(), []
+
+    def pages():
+        for number in range(PAGES_AHEAD + 2):
+            read.append(number)
+            yield page([], "7", "" if number > PAGES_AHEAD else "x")
+
+    listing = threading.Thread(target=watching.sinks["Pod"].replace, args=(pages(),))
+    listing.start()
+    news = []
+    for more in range(1, 3):
+        until(lambda more=more: len(read) == PAGES_AHEAD + more)
+        listing.join(0.05)
+        assert PAGES_AHEAD + more == len(read)
+        assert not watching.feed.health["Pod"].listed
+        news += watching.news()
+        news[more - 1].applied()
+    listing.join(WAIT_SECONDS)
+    news += watching.news()
+
+    assert watching.feed.health["Pod"].listed
+    assert [(True, False), *[(False, False)] * PAGES_AHEAD, (False, True)] == [(each.first, each.last) for each in news]
+
+
+def test_a_list_whose_pages_are_not_applied_ends_when_the_process_stops(monkeypatch):
+    monkeypatch.setattr("scheduler_core.sidecar.cache.informers.STOP_SECONDS", 0.01)
+    watching = Watching()
+    watching.feed.stop()
+    watching.sinks["Pod"].replace(page([], "7", "x") for _ in range(PAGES_AHEAD + 1))
+
+    assert not watching.feed.health["Pod"].listed

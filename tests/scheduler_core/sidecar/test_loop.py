@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,8 +19,16 @@ from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
-from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried, Returned
+from scheduler_core.sidecar.process.loop import (
+    IDLE_SECONDS,
+    LATE_SECONDS,
+    PAUSE_SECONDS,
+    PREPARE_INTERVALS,
+    STUCK_SECONDS,
+    Loop,
+    Parts,
+)
+from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
 from scheduler_core.sidecar.queue.states import Active
@@ -39,7 +48,7 @@ TELL = RecordEvent(GROUP, "Normal", "R", "")
 def clock(monkeypatch):
     """The loop's clock, which stands still unless it is moved."""
     found = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now))
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: found.now, sleep=lambda _: None))
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
     return found
 
@@ -82,6 +91,7 @@ class Planner:
     def __init__(self, *attempts, follow=(), preempts=True):
         self.attempts, self.follow = list(attempts), follow
         self.calls: list[Any] = []
+        self.prepared = 0
         self.next: float | None = None
         self.counters = SimpleNamespace(generated=0, feasible=0, infeasible=0)
         self.see = lambda: None
@@ -91,6 +101,9 @@ class Planner:
 
     def restart(self):
         self.calls.append("restart")
+
+    def prepare(self):
+        self.prepared += 1
 
     def due(self, now):
         return now if self.attempts else self.next
@@ -207,6 +220,67 @@ def test_nothing_is_decided_before_every_kind_is_known():
     turning.turn(Unserved(last))
 
     assert [BIND, TELL] == turning.publisher.written
+
+
+def test_it_is_ready_once_all_is_read_and_counted():
+    turning = Turning(scheduler=Planner(), synced=False)
+    before = turning.loop.unready()
+    turning.sync()
+    turning.turn()
+
+    assert {f"{each} objects are listed and not read yet" for each in FROM_START} == {*before}
+    assert () == turning.loop.unready()
+
+
+def test_a_part_of_a_list_is_not_the_list():
+    turning = Turning(scheduler=Planner(), synced=False)
+    turning.sync()
+    turning.turn(Listed("Pod", [], "7", last=False))
+    applied = []
+    other = Turning(scheduler=Planner(), synced=False)
+    other.turn(Listed("Pod", [], "7", last=False, applied=lambda: applied.append(1)))
+
+    assert ((), [1]) == (turning.loop.unready(), applied)
+    assert "Pod objects are listed and not read yet" in other.loop.unready()
+
+
+def test_a_loop_that_reads_a_long_list_is_alive(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: now[0]))
+    turning, seen = Turning(synced=False), []
+
+    def applied():
+        now[0] += STUCK_SECONDS
+
+    def later():
+        now[0] += 1.0
+        seen.append(turning.loop.dead())
+
+    turning.turn(Listed("Pod", [], "7", last=False, applied=applied), LoopCall(later, Future()))
+
+    assert [()] == seen
+
+
+@pytest.mark.parametrize("leading", [True, False])
+def test_a_standby_prepares_again_and_again_and_a_leader_once(leading, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.time", SimpleNamespace(monotonic=lambda: now[0]))
+    turning = Turning(scheduler=(planner := Planner()), leads=leading)
+    if leading:
+        turning.turn(*(turning.version(kind, "0") for kind in turning.informers.kinds))
+    before, counts = planner.prepared, []
+
+    def prepare():
+        planner.prepared += 1
+        now[0] += 2.0
+
+    planner.prepare = prepare
+    for later in (0.0, 1.0, 2.0 * PREPARE_INTERVALS):
+        now[0] += later
+        turning.turn()
+        counts.append(planner.prepared - before)
+
+    assert ([0, 0, 0] if leading else [1, 1, 2]) == counts
 
 
 def test_a_refused_write_is_logged_with_its_object_and_reason():
@@ -739,3 +813,25 @@ def test_a_loop_that_rests_ends_when_it_is_stopped(running):
     thread.join(PATIENCE)
 
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("due", "want"),
+    [
+        pytest.param(0.0, [0.0] * 3, id="work is due"),
+        pytest.param(0.25, [0.0, 0.25 - PAUSE_SECONDS, 0.25 - PAUSE_SECONDS], id="nothing is due: it pauses, which counts as waited"),
+    ],
+)
+def test_messages_are_collected_in_a_pause_unless_work_is_due(clock, due, want):
+    turning, waits = Turning(), []
+
+    def turn(wait):
+        waits.append(wait)
+        if len(waits) == 3:
+            turning.loop.stop()
+        return due
+
+    turning.loop.run_once = turn
+    turning.loop.run()
+
+    assert want == waits

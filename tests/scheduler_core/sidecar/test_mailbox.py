@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 
+import msgspec
 import pytest
 
-from scheduler_core.sidecar.cache.informers import Unserved
+from scheduler_core.sidecar.cache.informers import Changed, Unserved
 from scheduler_core.sidecar.process.mailbox import Mailbox
 
 PATIENCE = 20
@@ -61,3 +62,17 @@ def test_who_waits_is_woken_up(news, want):
 
     assert not waiting.is_alive()
     assert want == taken
+
+
+def test_an_event_waits_while_the_mailbox_is_full_and_nothing_else_does(monkeypatch):
+    monkeypatch.setattr("scheduler_core.sidecar.process.mailbox.MAX_EVENTS", 2)
+    inbox, event = filled(A, B), Changed("Pod", "ADDED", msgspec.Raw(b"{}"))
+    watching = threading.Thread(target=inbox.enqueue, args=(event,))
+    watching.start()
+    inbox.enqueue(C)
+
+    watching.join(0.1)
+    assert watching.is_alive()
+    assert [A, B] == [*inbox.dequeue(0.0, 2)]
+    watching.join(PATIENCE)
+    assert [C, event] == [*inbox.dequeue(0.0, 9)]

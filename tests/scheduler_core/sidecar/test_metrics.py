@@ -71,6 +71,7 @@ OURS = {
     "under_way_entities",
     "writes_total",
     "watch_events_total",
+    "cached_objects",
     "invalid_trees",
     "leader",
     "leading_replica",

@@ -81,7 +81,7 @@ class Cluster:
 def quick(monkeypatch):
     monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
-    monkeypatch.setattr("apiserver.lease.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("apiserver.election.RETRY_SECONDS", 0.05)
     monkeypatch.setattr("scheduler_core.sidecar.process.main.CONNECT_SECONDS", 0.001)
 
 

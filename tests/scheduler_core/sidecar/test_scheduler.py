@@ -16,6 +16,7 @@ from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
+from scheduler_core.sidecar.scheduling import scheduler
 from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.plan_steps import MAX_IMMEDIATE_RETRIES
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -794,6 +795,20 @@ def test_cycle_ends_when_its_time_is_spent_and_the_rest_keeps_its_turn():
     first = scene.scheduler.attempt(0.0, lambda: float(next(ticks)))
     assert (2, 3) == (len(first), scene.scheduler.counts()[Active, "PodGroup"])
     assert 3 == len(nodes_of(scene.writes()))
+
+
+def test_cycle_prepares_no_more_roots_than_the_last_one_had_time_for(monkeypatch):
+    prepared, original = [], scheduler.decide
+    monkeypatch.setattr(
+        scheduler, "decide", lambda cache, roots, *more, **named: prepared.append(len(roots)) or original(cache, roots, *more, **named)
+    )
+    scene = Scene(node("n1", cpu="100"), *(each for number in range(20) for each in gang(f"g{number:02d}", 1)), seconds=1.0, batch_roots=8)
+    slow = iter(range(0, 100, 2))
+    scene.scheduler.attempt(0.0, lambda: float(next(slow)))
+    for _ in range(5):
+        scene.scheduler.attempt(0.0, lambda: 0.0)
+
+    assert [8, 1, 2, 4, 8, 4] == prepared
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "complete"])
