@@ -249,7 +249,12 @@ def only_status_changed(before: LivePod, after: LivePod) -> bool:
     one, other = before.parsed_pod, after.parsed_pod
     if not one.node or one.attached is not NOTHING_ATTACHED or other.attached is not NOTHING_ATTACHED:
         return False
-    if before.assumed or before.assumed_nomination is not None or before.names_extended != after.names_extended or _differs(before, after, confirms=False):
+    if (
+        before.assumed
+        or before.assumed_nomination is not None
+        or before.names_extended != after.names_extended
+        or _differs(before, after, confirms=False)
+    ):
         return False
     traits = other.traits
     return one.traits is traits or replaced(one.traits, health=traits.health, preempted=traits.preempted) == traits
