@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scheduler_core.causes.claims import ClaimFull, DevicesAwaited, PodsLeftOut
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.device_claims import Consumer, claim_of
+from scheduler_core.model.device_claims import Consumer, claim_of, name_of
 from scheduler_core.model.devices import MOST_CONSUMERS
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
@@ -26,7 +26,7 @@ class ClaimConsumers:
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self._snapshot = snapshot
-        self._of_claim: dict[str, set[Consumer]] | None = None
+        self._consumers: dict[str, set[Consumer]] = {}
 
     def within_limit(self, entity: Entity) -> tuple[Entity, dict[str, ClaimFull]]:
         """Return *entity* without the pods for which a claim has no place, and their reasons.
@@ -55,30 +55,31 @@ class ClaimConsumers:
         for pod in pods:
             if pod.device_claims and (pod.key in decision.assignments or pod.key in decision.nominations):
                 for key, consumer in _uses(pod):
-                    self._consumers.setdefault(key, set()).add(consumer)
+                    self._known(key).add(consumer)
 
-    @property
-    def _consumers(self) -> dict[str, set[Consumer]]:
-        if self._of_claim is None:
+    def _known(self, key: str) -> set[Consumer]:
+        """Return the consumers so far of the claim with *key*, which exists."""
+        if (consumers := self._consumers.get(key)) is None:
             devices = self._snapshot.devices
-            claims = {} if devices is None else devices.claims
-            self._of_claim = {"/".join(name): {*each.consumers} for name, each in claims.items() if each.consumers}
-        return self._of_claim
+            claim = None if devices is None else devices.claims.get(name_of(key))
+            consumers = self._consumers[key] = {*claim.consumers} if claim is not None else set()
+        return consumers
 
     def _crowded(self, groups: Iterable[Iterable[PodRecord]]) -> dict[str, set[Consumer]]:
         """Return the consumers of the claims that would have too many with the pods in *groups*."""
-        wanted: dict[str, set[Consumer]] = {}
-        for pods in groups:
-            for key, consumer in (use for pod in pods if pod.device_claims for use in _uses(pod)):
-                wanted.setdefault(key, set()).add(consumer)
-        if not wanted:
+        pods = [pod for group in groups for pod in group if pod.device_claims]
+        keys = {claim.key for pod in pods for claim in pod.device_claims if claim.exists}
+        if not any(len(pods) + len(self._known(key)) > _FEW for key in keys):
             return {}
-        many = {key for key, each in wanted.items() if len(each) + len(self._consumers.get(key, ())) > _FEW}
+        wanted: dict[str, set[Consumer]] = {}
+        for key, consumer in (use for pod in pods for use in _uses(pod)):
+            wanted.setdefault(key, set()).add(consumer)
+        many = {key for key, each in wanted.items() if len(each) + len(self._known(key)) > _FEW}
         running = (pod for pod in self._snapshot.pods if pod.node >= 0 and pod.device_claims) if many else ()
         for key, consumer in (use for pod in running for use in _uses(pod)):
             if key in many:
-                self._consumers.setdefault(key, set()).add(consumer)
-        known = {key: {*self._consumers.get(key, ())} for key in many}
+                self._known(key).add(consumer)
+        known = {key: {*self._known(key)} for key in many}
         return {key: each for key, each in known.items() if len(each | wanted[key]) > MOST_CONSUMERS}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core import diagnosis
@@ -14,7 +15,7 @@ from scheduler_core.causes.groups import DeletionsAwaited
 from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, PlacementsSampled
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
-from scheduler_core.cycle.device_decisions import attempt_ended, devices_beyond_requests, with_devices
+from scheduler_core.cycle.device_decisions import allocate, attempt_ended, devices_beyond_requests, without_unbound_pods
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_placed, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
@@ -82,7 +83,7 @@ class Decider:
     @functools.cached_property
     def _leaving(self) -> list[PodRecord]:
         """The pods on nodes that are being deleted; of a live cluster, all records are created for that, so only a failure asks for them."""
-        return [pod for pod in self._snapshot.pods if pod.terminating and pod.node >= 0]
+        return [pod for pod in filter(operator.attrgetter("terminating"), self._snapshot.pods) if pod.node >= 0]
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -217,6 +218,8 @@ class Decider:
         self._nominations.delete_nominations(pod for pod, _ in pods)
         names = self._greedy.state.nodes.names
         volumes, without = self._volumes.choose(pods, outcome.volumes)
+        claiming = [pod for pod, _ in pods if pod.device_claims]
+        devices, faults = allocate(pods, self._greedy.state.stateful.plugins, self._options) if claiming else ({}, None)
         decision = Decision(
             request.entity.name,
             Status.SUCCESS,
@@ -228,22 +231,22 @@ class Decider:
             causes=(
                 *without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
                 *(_sampled(request, outcome) if self._behavior.limits_placements else ()),
+                *without_none(faults),
             ),
+            devices=devices,
             ranks=ranks,
             behavior=self._behavior,
         )
-        claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
-            decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
+            decision = without_unbound_pods(decision, request.entity, claiming, self._options, self._consumers)
         # Only now: the pods can have devices that these nominations hold.
         self._nominations.hold_again(released)
-        decision = self._settled(decision)
-        if not claiming:
-            return decision
-        self._consumers.record(decision, claiming)
-        self.preemptions.keep_claims(claiming)
-        if self._options.sparing and decision.devices:
-            self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
+        self._settled(decision)
+        if claiming:
+            self._consumers.record(decision, claiming)
+            self.preemptions.keep_claims(claiming)
+            if self._options.sparing and decision.devices:
+                self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision
 
     def _in_rank_order(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[PlacementOutcome, tuple[RankedGroup, ...]]:
@@ -289,17 +292,15 @@ class Decider:
         self.preemptions.await_claims(pod for pod in waiting if pod.key in nominations)
         nominated = [(pod, nominations[pod.key]) for pod in waiting if pod.key in nominations]
         nominate(self._greedy.state, nominated, preemption.devices if preemption is not None else {})
-        for pod in waiting:
-            if pod.key not in nominations and not kept:
-                self._nominations.withdraw(pod)
+        if not kept:
+            self._nominations.withdraw_all(pod for pod in waiting if pod.key not in nominations)
         return decision
 
-    def _settled(self, decision: Decision) -> Decision:
+    def _settled(self, decision: Decision) -> None:
         """Record *decision*, and make the assumed pods permanent."""
         self.effects.record(decision)
         self._ledger.forget()
         self._greedy.state.stateful.forget()
-        return decision
 
     def _leaves_over(self, request: PlacementRequest, outcome: PlacementOutcome) -> bool:
         """Return whether a root that was satisfied before has pods without a node: any pod of a gang, or all pods of a basic group."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from scheduler_core.causes.claims import (
     BindingConditionsAwaited,
@@ -29,31 +29,36 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import StatefulPlugin
-from scheduler_core.plugins.dynamic_resources import device_allocation
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation, device_allocation
 
 Assigned = tuple[PodRecord, int]
 _LISTED = 3
 """Maximum number of faults in a message."""
 
 
-def with_devices(
-    decision: Decision,
-    entity: Entity,
-    pods: Sequence[Assigned],
-    plugins: Sequence[StatefulPlugin],
-    options: PlacingOptions,
-    consumers: ClaimConsumers,
-) -> Decision:
-    """Return *decision*, which places *pods* of *entity*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1.
+def allocate(
+    pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin], options: PlacingOptions
+) -> tuple[dict[DeviceClaim, Allocation], BoundOtherwise | SelectorsNotEvaluated | None]:
+    """Return the devices of the placed *pods*, and, unless *options* are sparing, the faults of kube-scheduler 1.37.1.
 
-    If they are, its causes have the selectors with which kube-scheduler ends the attempt with an error.
+    If they are, in place of faults the selectors with which kube-scheduler ends the attempt with an error.
     """
-    faults = _left_out(pods, plugins) if options.sparing else _device_faults(pods, plugins)
-    causes = decision.causes if faults is None else (*decision.causes, faults)
-    decision = dataclasses.replace(decision, causes=causes, devices=chosen_devices(pods, plugins))
+    allocation = device_allocation(plugins)
+    devices = _devices_of(pods, allocation)
+    # Pods whose devices are counted share no claim, and no selector is evaluated for them.
+    picking = [pod for pod, _ in pods if pod.shape.picks_devices]
+    if allocation is None or not picking:
+        return devices, None
+    return devices, _left_out(picking, allocation) if options.sparing else _device_faults(picking, allocation)
+
+
+def without_unbound_pods(
+    decision: Decision, entity: Entity, pods: Sequence[PodRecord], options: PlacingOptions, consumers: ClaimConsumers
+) -> Decision:
+    """Return *decision*, which places *pods* of *entity* with their devices, without the pods that are not bound now because of their claims."""
     if options.leaves_waiting:
-        decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
-    return decision if options.sparing else _without_unreserved_pods(decision, entity, [pod for pod, _ in pods], consumers)
+        decision = _with_waiting_pods(decision, pods)
+    return decision if options.sparing else _without_unreserved_pods(decision, entity, pods, consumers)
 
 
 def attempt_ended(plugins: Sequence[StatefulPlugin]) -> AttemptEnded | None:
@@ -88,40 +93,44 @@ def devices_beyond_requests(decision: Decision, pods: Sequence[Assigned], nodes:
 
 def chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:
     """Return the devices of the claims of the placed *pods*; of a claim of several pods, as the first of them wrote it."""
-    chosen: dict[DeviceClaim, Allocation] = {}
+    return _devices_of(pods, device_allocation(plugins))
+
+
+def _devices_of(pods: Sequence[Assigned], allocation: DeviceAllocation | None) -> dict[DeviceClaim, Allocation]:
+    """Return the devices of the claims of *pods* in the order of their labels: those allocated before, and those that *allocation* has."""
+    pairs: list[tuple[DeviceClaim, Allocation]] = []
     for pod, _ in pods:
-        if not pod.device_claims:
-            continue
-        for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
-            if need.allocated is not None:
-                chosen.setdefault(claim, need.allocated)
-        for claim, allocation in _taken(pod, plugins):
-            chosen.setdefault(claim, allocation)
-    return dict(sorted(chosen.items(), key=lambda each: each[0].label))
+        needs = zip(pod.device_claims, pod.shape.devices, strict=False)
+        pairs += [(claim, need.allocated) for claim, need in needs if need.allocated is not None]
+        if allocation is not None:
+            pairs += allocation.allocations(pod)
+    pairs.sort(key=lambda each: each[0].label)
+    chosen: dict[DeviceClaim, Allocation] = {}
+    for claim, allocated in pairs:
+        chosen.setdefault(claim, allocated)
+    return chosen
 
 
-def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> BoundOtherwise | None:
+def _device_faults(pods: Sequence[PodRecord], allocation: DeviceAllocation) -> BoundOtherwise | None:
     """Return the claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; None without any."""
-    with_claims, allocation = [pod for pod, _ in pods if pod.device_claims], device_allocation(plugins)
-    exchanged = [DevicesExchanged(pod.key) for pod in with_claims if allocation is not None and allocation.exchanged(pod)]
-    users = Counter(claim for pod in with_claims for claim, _ in _taken(pod, plugins))
+    exchanged = [DevicesExchanged(pod.key) for pod in pods if allocation.exchanged(pod)]
+    users = Counter(claim for pod in pods for claim, _ in allocation.allocations(pod))
     shared = tuple(claim.named for claim, count in users.items() if count > 1)
     faults = (*exchanged, *((SharedClaims(shared),) if shared else ()))
     return BoundOtherwise(faults[:_LISTED]) if faults else None
 
 
-def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> SelectorsNotEvaluated | None:
+def _left_out(pods: Sequence[PodRecord], allocation: DeviceAllocation) -> SelectorsNotEvaluated | None:
     """Return the selectors of the placed *pods* that could not be evaluated for some device; None without any."""
     found: dict[tuple[DeviceNeed, ...], list[SelectorNotEvaluated]] = {}
-    if (allocation := device_allocation(plugins)) is not None:
-        for pod, _ in pods:
-            if pod.shape.picks_devices and pod.shape.devices not in found:
-                found[pod.shape.devices] = [*allocation.unevaluated(pod)]
+    for pod in pods:
+        if pod.shape.devices not in found:
+            found[pod.shape.devices] = [*allocation.unevaluated(pod)]
     selectors = dict.fromkeys(selector for each in found.values() for selector in each)
     return SelectorsNotEvaluated(tuple(selectors)[:_LISTED]) if selectors else None
 
 
-def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decision:
+def _with_waiting_pods(decision: Decision, pods: Sequence[PodRecord]) -> Decision:
     """Return *decision*, which places *pods*, without the pods that wait for binding conditions; they are nominated."""
     if not any(device.waits for allocation in decision.devices.values() for device in allocation.devices):
         return decision
@@ -145,9 +154,11 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
     the API server refuses both.  The status is Error if too few pods are left.
     """
     failed = {pod: ReservationRefused(claim_of(claim), too_many=True) for pod, claim in consumers.beyond_limit(pods).items()}
+    untimed_shapes = {shape for shape in {pod.shape for pod in pods} if any(need.untimed for need in shape.devices)}
     for pod in pods:
-        claims = zip(pod.device_claims, pod.shape.devices, strict=False)
-        if untimed := [claim.key for claim, need in claims if need.untimed]:
+        if pod.shape in untimed_shapes:
+            claims = zip(pod.device_claims, pod.shape.devices, strict=False)
+            untimed = [claim.key for claim, need in claims if need.untimed]
             failed[pod.key] = ReservationRefused(claim_of(untimed[0]), too_many=False)
     if not failed:
         return decision
@@ -166,8 +177,3 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
 def _words_order(refused: ReservationRefused) -> tuple[str, bool]:
     """Return the key that sorts *refused* as its words, which have a colon after the claim."""
     return f"{refused.claim.full_name}:", not refused.too_many
-
-
-def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Sequence[tuple[DeviceClaim, Allocation]]:
-    allocation = device_allocation(plugins)
-    return () if allocation is None else allocation.allocations(pod)

@@ -56,17 +56,17 @@ class Preemptions:
         self._holders = DeviceHolders(freed=greedy.state.options.sparing)
         self._known_units: tuple[tuple[int, frozenset[str]], Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
-        self._placed_claims = self._nominated_claims = frozenset[str]()
-        self.awaited = frozenset[str]()
+        self._placed_claims: set[str] = set()
+        self._nominated_claims = self.awaited = frozenset[str]()
 
     def keep_claims(self, pods: Iterable[PodRecord]) -> None:
         """Let the claims of *pods*, which were placed, keep their devices."""
-        self._placed_claims |= named_claims(pods)
+        self._placed_claims.update(named_claims(pods))
 
     @property
     def _used_claims(self) -> frozenset[str]:
         """Claims of pods that were placed or nominated."""
-        return self._placed_claims | self._nominated_claims
+        return self._nominated_claims | self._placed_claims
 
     def await_claims(self, pods: Iterable[PodRecord]) -> None:
         """Let the claims of the nominated *pods* keep their devices, and others that they depend on wait for the end of their victims."""

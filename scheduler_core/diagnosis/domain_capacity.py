@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_core.diagnosis.node_refusals import admitted
 from scheduler_core.model.nodes import Ints, Nodes
-from scheduler_core.model.topology import Placement
+from scheduler_core.model.topology import Placement, sums_over
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest, Run
@@ -62,21 +62,11 @@ def capacity(state: PlacementState, request: PlacementRequest, places: tuple[Pla
         # Alternating runs can be many, but few are distinct.
         key = (run.shape.serial, run.count)
         if key not in known:
-            known[key] = np.minimum(summed(slots(state, run), places), run.count)
+            known[key] = np.minimum(sums_over(slots(state, run), [place.nodes for place in places]), run.count)
         total += known[key]
     for child in request.children:
         total += capacity(state, child, places)
     return total
-
-
-def summed(values: Ints, places: tuple[Placement, ...]) -> Ints:
-    """Return the sum of *values*, one for each node of the cluster, for each place."""
-    if not places:
-        return np.zeros(0, dtype=np.int64)
-    ends = np.cumsum([0, *(len(each) for each in places)])
-    running = np.concatenate([ends[:1], np.cumsum(values[np.concatenate([each.nodes for each in places])])])
-    sums: Ints = np.diff(running[ends])
-    return sums
 
 
 def ranked(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, ...]) -> list[Held]:

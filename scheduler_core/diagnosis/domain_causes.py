@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,7 +25,7 @@ from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import Refusal
@@ -39,8 +37,10 @@ def domain_of(placement: Placement) -> Domain:
     return Domain(placement.key, placement.value)
 
 
-def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> DomainCause:
-    """Return why *held* cannot take *goal* pending pods of a leaf."""
+def cause_in_domain(
+    greedy: Greedy, request: PlacementRequest, held: Held, goal: int, examined: dict[Placement, NodeRefusals]
+) -> DomainCause:
+    """Return why *held* cannot take *goal* pending pods of a leaf; add the refusals of its nodes to *examined*."""
     state, nodes, domain = greedy.state, nodes_of_pods(greedy, request, held), held.domain
     if held.pods >= goal:
         # The cause is not a lack of nodes, but a plugin or an earlier failure.
@@ -54,11 +54,13 @@ def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal:
         own = own_node(pod.shape, state.nodes)
         refusals = node_refusals.examine_nodes(state, pod, domain.nodes if own < 0 else np.intersect1d(domain.nodes, own))
         rules = PodRuleReasons.from_refusals(state, refusals)
+    if own < 0:
+        examined[domain] = refusals
     refusals = with_domain(state, request, refusals, goal)
     relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals)
     if relaxation is not None and relaxation.pods <= held.pods:
         relaxation = None
-    placed, left = _by_shape(request.entity.waiting, nodes)
+    placed, left = _by_shape(request.runs, nodes)
     missing = _shortages(state, refusals, left, max(goal - held.pods, 1), placed)
     return DomainCause(
         domain_of(domain),
@@ -85,15 +87,14 @@ def cause_for_more(state: PlacementState, request: PlacementRequest, domain: Pla
     return DomainCause(domain_of(domain), len(domain), 0, len(left), decisive, causes, helps)
 
 
-def _by_shape(pods: Sequence[PodRecord], nodes: Nodes) -> tuple[dict[PodShape, Nodes], ShapeCounts]:
-    """Return the nodes of *pods* by shape, and the numbers of pods without a node; *nodes* has one entry for each pod, -1 for none."""
+def _by_shape(runs: Sequence[Run], nodes: Nodes) -> tuple[dict[PodShape, Nodes], ShapeCounts]:
+    """Return the nodes of the pods by shape, and the numbers of pods without a node; *nodes* has one entry for each pod, -1 for none."""
     placed: dict[PodShape, list[Nodes]] = {}
     left = Counter[PodShape]()
     start = 0
-    # Equal pods mostly follow each other.
-    for shape, run in itertools.groupby(map(operator.attrgetter("shape"), pods)):
-        part = nodes[start : start + len([*run])]
-        start += len(part)
+    for run in runs:
+        shape, part = run.shape, nodes[start : start + run.count]
+        start += run.count
         used = part[part >= 0]
         if len(used) < len(part):
             left[shape] += len(part) - len(used)
@@ -118,6 +119,8 @@ def _shortages(
 def _confined(state: PlacementState, shape: PodShape, nodes: Nodes, usable: Nodes) -> bool:
     """Return whether pods of *shape* can use only the *usable* ones of *nodes*."""
     mask = state.profile.compile(shape).mask
+    if mask is None and len(usable) == len(nodes):
+        return True
     return set((nodes if mask is None else nodes[mask[nodes]]).tolist()) <= set(usable.tolist())
 
 

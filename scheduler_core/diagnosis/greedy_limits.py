@@ -22,13 +22,13 @@ from scheduler_core.causes.missed_placements import (
     UnexaminedDomains,
     UnsharedClaims,
 )
-from scheduler_core.diagnosis.domain_capacity import DESCRIBED, capacity, homogeneous, largest_places, needed, slots, summed
+from scheduler_core.diagnosis.domain_capacity import DESCRIBED, capacity, homogeneous, largest_places, needed, slots
 from scheduler_core.diagnosis.tree_cause import extra_pods
 from scheduler_core.model.names import Name, NamedClaim
 from scheduler_core.model.nodes import Bools
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.status import Status
-from scheduler_core.model.topology import Placement
+from scheduler_core.model.topology import Placement, sums_over
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest, Run
@@ -167,7 +167,7 @@ def _too_small(state: PlacementState, request: PlacementRequest, places: tuple[P
     shapes = {run.shape: run for leaf in request.leaves() for run in leaf.runs}
     if len(shapes) == 1 and all(map(homogeneous, request.leaves())):
         whole = Run(next(iter(shapes)), sum(each.count for leaf in request.leaves() for each in leaf.runs))
-        return np.array(summed(slots(state, whole), places) < _least(request, needed_of), dtype=bool)
+        return np.array(sums_over(slots(state, whole), [place.nodes for place in places]) < _least(request, needed_of), dtype=bool)
     small: Bools = np.zeros(len(places), dtype=bool)
     usable: Bools = np.zeros(len(state.nodes), dtype=bool)
     for shape in shapes:
@@ -175,7 +175,7 @@ def _too_small(state: PlacementState, request: PlacementRequest, places: tuple[P
         usable |= True if mask is None else mask
     for row in sorted({row for shape in shapes for row, _ in shape.requests}):
         free = np.maximum(free_of(state, np.array([row]))[0], 0)
-        small |= summed(np.where(usable, free, 0), places) < _least(request, _least_amount(row))
+        small |= sums_over(np.where(usable, free, 0), [place.nodes for place in places]) < _least(request, _least_amount(row))
     return small
 
 

@@ -94,7 +94,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     ledger = _ledger_filters(state, pod.shape, nodes)
     rows = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
-    free = free_of(state, rows)[:, nodes]
+    free = free_of(state, rows, nodes)
     enough = free >= amounts
     counted = np.array([row in state.nodes.counted for row in rows.tolist()], dtype=bool)
     short = ~enough & usable & ~counted[:, None]

@@ -18,9 +18,9 @@ from scheduler_core.causes.groups import (
     TooFewMembers,
 )
 from scheduler_core.causes.node_count import Amount
-from scheduler_core.diagnosis import node_refusals
-from scheduler_core.diagnosis.domain_capacity import DESCRIBED, Held, needed, nodes_of_pods, ranked
+from scheduler_core.diagnosis.domain_capacity import DESCRIBED, Held, homogeneous, needed, nodes_of_pods, ranked
 from scheduler_core.diagnosis.domain_causes import cause_for_more, cause_in_domain, domain_of
+from scheduler_core.diagnosis.node_refusals import NodeRefusals, examine_nodes, fit_error
 from scheduler_core.diagnosis.volume_reasons import volume_elsewhere
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
@@ -49,18 +49,19 @@ def cause(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Pa
         return no_domain(greedy.state, request, parent, path), {}
     order, need = ranked(greedy, request, places), needed(greedy.state, request)
     own = own_node(entity.waiting[0].shape, greedy.state.nodes) if entity.name.kind == "Pod" else -1
+    examined: dict[Placement, NodeRefusals] = {}
     why = PodsDoNotFit(
         path,
         domain_of(parent),
         PodDemand(len(entity.waiting), need, len(entity.running), _requests(greedy.state, request)),
-        tuple(cause_in_domain(greedy, request, each, need) for each in order[:DESCRIBED]),
+        tuple(cause_in_domain(greedy, request, each, need, examined) for each in order[:DESCRIBED]),
         entity.key,
         _further(order, len(places)),
         undivided=len(order) == 1 and order[0].domain is parent,
         own_node=greedy.state.nodes.names[own] if own >= 0 else "",
         elsewhere=volume_elsewhere(greedy.state, request, places),
     )
-    return why, _refused(greedy, request, order[0])
+    return why, _refused(greedy, request, order[0], examined.get(order[0].domain))
 
 
 def brief(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Path) -> FailedGroup:
@@ -80,27 +81,37 @@ def left_over(state: PlacementState, request: PlacementRequest, domain: Placemen
     return PodsLeftOver(path, _requests(state, request), cause_for_more(state, request, domain, left))
 
 
-def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, FitError]:
-    """Return why each of *pods* has no node in *domain*, in kube-scheduler's terms; pods that fit are omitted."""
+def reasons(
+    state: PlacementState, pods: Iterable[PodRecord], domain: Placement, examined: NodeRefusals | None = None
+) -> dict[str, FitError]:
+    """Return why each of *pods* has no node in *domain*, in kube-scheduler's terms; pods that fit are omitted.
+
+    *examined* is the result for one of *pods*, if it is known.
+    """
     known: dict[tuple[PodShape, NamedVolumes], FitError | None] = {}
     result: dict[str, FitError] = {}
     for pod in pods:
         key = pod.shape, pod.named_volumes
         if key not in known and len(known) < _SHAPES:
-            refusals = node_refusals.examine_nodes(state, pod, domain.nodes)
-            known[key] = None if refusals.feasible else node_refusals.fit_error(state, refusals)
+            refusals = examined if examined is not None and pod is examined.pod else examine_nodes(state, pod, domain.nodes)
+            known[key] = None if refusals.feasible else fit_error(state, refusals)
         if (reason := known.get(key)) is not None:
             result[pod.key] = reason
     return result
 
 
-def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str, FitError]:
-    """Return the causes of the pods without a node in a domain once the other pods are assumed there."""
+def _refused(greedy: Greedy, request: PlacementRequest, held: Held, examined: NodeRefusals | None) -> dict[str, FitError]:
+    """Return the causes of the pods without a node in a domain once the other pods are assumed there.
+
+    *examined* is the result for the first of them, if it is known.
+    """
     nodes = nodes_of_pods(greedy, request, held)
+    left = [pod for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True) if node < 0]
+    if examined is not None and homogeneous(request):
+        return reasons(greedy.state, left, held.domain, examined)
     with rewound(greedy.state):
         assume_pods(greedy.state, request, nodes)
-        left = [pod for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True) if node < 0]
-        return reasons(greedy.state, left, held.domain)
+        return reasons(greedy.state, left, held.domain, examined)
 
 
 def _further(order: Sequence[Held], total: int) -> FurtherDomains | None:

@@ -131,7 +131,9 @@ class Complete(Greedy):
         # This method selects the domain of the root, so that domains are compared by all pods that fit in them.
         whole = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key="")) if request.entity.key else request
         search = TreeSearch(self.state, self._to_search(whole), budget, share=self._steps // _OPTIONAL_SHARE)
-        queue = deque((placement, False) for placement in self._root_domains(request))
+        domains = self._root_domains(request)
+        search.compare(domains)
+        queue = deque((placement, False) for placement in domains)
         while queue and (best is None or best.placed < waiting):
             placement, postponed = queue.popleft()
             if best is not None and search.limit(placement) < best.placed:

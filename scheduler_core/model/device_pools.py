@@ -5,7 +5,6 @@ Pools are ordered by driver and name, those with binding conditions last; slices
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from decimal import Decimal
 import numpy as np
 
 from kubeapi import quantity
+from kubeapi.base_structs import Record
 from kubeapi.devices import CounterSet, DeviceContent
 from kubeapi.selectors import NodeSelector
 from scheduler_core.model import selectors
@@ -24,8 +24,7 @@ PoolName = tuple[str, str]
 """Driver and pool."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PoolDevice:
+class PoolDevice(Record, frozen=True, eq=False, gc=False):
     """Device of a pool."""
 
     id: DeviceId
@@ -33,8 +32,7 @@ class PoolDevice:
     published: DeviceSlice
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NodePool:
+class NodePool(Record, frozen=True, eq=False):
     """Pool as some nodes see it.
 
     Attributes:
@@ -52,7 +50,7 @@ class NodePool:
     invalid: str = ""
     devices: tuple[PoolDevice, ...] = ()
     elsewhere: tuple[PoolDevice, ...] = ()
-    counters: Mapping[str, Mapping[str, Decimal]] = dataclasses.field(default_factory=dict)
+    counters: Mapping[str, Mapping[str, Decimal]] = {}
     selective: bool = False
 
     @property
@@ -93,7 +91,10 @@ class DevicePools:
         """Slices by node; those of no single node under the empty name."""
         found: dict[str, list[int]] = {"": []}
         for number, each in enumerate(self.slices):
-            found.setdefault(each.node, []).append(number)
+            if (numbers := found.get(each.node)) is None:
+                found[each.node] = [number]
+            else:
+                numbers.append(number)
         return found
 
     def on(self, node: int) -> tuple[NodePool, ...]:
@@ -144,7 +145,7 @@ class DevicePools:
             numbers.setdefault((each.driver, each.pool), []).append(number)
         views = [self._view(name, each) for name, each in sorted(numbers.items())]
         found = [each for each in views if each is not None]
-        return sorted(found, key=_has_binding_conditions)
+        return sorted(found, key=_has_binding_conditions) if len(found) > 1 else found
 
     def _reached(self, number: int, node: int) -> bool:
         """Return whether *node* reaches the slice *number*, which is not that of one node."""
@@ -198,20 +199,23 @@ def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) 
     slices.sort(key=lambda each: each.name)
     devices = _devices(each for each in slices if not each.counters)
     elsewhere = _devices(each for each in others if not each.counters)
+    selective = any(each.by_device for each in slices)
+    if len(slices) == 1 and not others and not slices[0].can_be_invalid:
+        return NodePool(name, devices=devices, selective=selective)
     names = [each.id[2] for each in devices]
-    if repeated := next((each for each, count in Counter(names).items() if count > 1), ""):
+    if len({*names}) < len(names):
+        repeated = next(each for each, count in Counter(names).items() if count > 1)
         return NodePool(name, invalid=f"duplicate device name {repeated}")
     sets = [counters for each in (*slices, *others) for counters in each.counters]
     invalid = _counter_error(sets, (*devices, *elsewhere))
     if invalid:
         return NodePool(name, invalid=invalid)
     values = {each.name: {key: quantity.exact(counter.value) for key, counter in (each.counters or {}).items()} for each in sets}
-    selective = any(each.by_device for each in slices)
     return NodePool(name, devices=devices, elsewhere=elsewhere, counters=values, selective=selective)
 
 
 def _devices(slices: Iterable[DeviceSlice]) -> tuple[PoolDevice, ...]:
-    return tuple(PoolDevice((each.driver, each.pool, device.name), device.content, each) for each in slices for device in each.devices)
+    return tuple([PoolDevice((each.driver, each.pool, device.name), device.content, each) for each in slices for device in each.devices])
 
 
 def _counter_error(sets: Sequence[CounterSet], devices: Iterable[PoolDevice]) -> str:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
+import types
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from kubeapi.base_structs import MutableRecord
 from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice, full_name
 
 _NOTHING = Decimal(0)
+_NO_AMOUNTS: Mapping[str, Decimal] = types.MappingProxyType({})
 
 
-@dataclasses.dataclass(slots=True)
-class Use:
+class Use(MutableRecord):
     """Use of a device: number of claims that have it for themselves, number of its shares, and the capacity that the shares consume."""
 
     users: int = 0
     shares: int = 0
-    consumed: Mapping[str, Decimal] = dataclasses.field(default_factory=dict)
+    consumed: Mapping[str, Decimal] = _NO_AMOUNTS
 
 
 _UNUSED = Use()
@@ -30,6 +31,7 @@ class DeviceUsage:
     Attributes:
         versions: changes of each pool so far, by driver and pool.
         changed: the pools of all changes so far, if a reader has set it.
+        given_back: number of allocations that were removed so far.
 
     """
 
@@ -43,16 +45,36 @@ class DeviceUsage:
         self._base = base
         self.versions: Counter[tuple[str, str]] = Counter()
         self.changed: list[tuple[str, str]] | None = None
+        self.given_back = 0
         for each in allocations:
             self.add_allocation(each)
 
-    def add_allocation(self, allocation: Allocation) -> None:
-        """Record the devices of *allocation* as used."""
-        self._change(allocation, 1)
+    def add_allocation(self, allocation: Allocation, amount: int = 1) -> None:
+        """Record the devices of *allocation* as used, by *amount* more claims."""
+        uses, versions, changed = self._uses, self.versions, self.changed
+        for each in allocation.devices:
+            # With admin access, other claims can have the device too.
+            if each.admin:
+                continue
+            name = each.id
+            pool = name[:2]
+            versions[pool] = versions.get(pool, 0) + 1
+            if changed is not None:
+                changed.append(pool)
+            if (use := uses.get(name)) is None:
+                before = _UNUSED if self._base is None else self._base.use(name)
+                use = uses[name] = Use(before.users, before.shares, before.consumed)
+            if each.shared:
+                self._change_shares(use, each, amount)
+            else:
+                use.users += amount
+            if self._base is None and not use.users and not use.shares:
+                del uses[name]
 
     def remove_allocation(self, allocation: Allocation) -> None:
         """Undo ``add_allocation``."""
-        self._change(allocation, -1)
+        self.given_back += 1
+        self.add_allocation(allocation, -1)
 
     def use(self, device: DeviceId) -> Use:
         """Return the use of *device*, which the caller must not change."""
@@ -88,26 +110,10 @@ class DeviceUsage:
             return None
         return use.users > 0, use.shares > 0, tuple(sorted(use.consumed.items()))
 
-    def _change(self, allocation: Allocation, amount: int) -> None:
-        for each in allocation.devices:
-            # With admin access, other claims can have the device too.
-            if not each.admin:
-                self.versions[each.id[:2]] += 1
-                if self.changed is not None:
-                    self.changed.append(each.id[:2])
-                self._change_device(each, amount)
-
-    def _change_device(self, given: GivenDevice, amount: int) -> None:
-        if (use := self._uses.get(given.id)) is None:
-            use = self._uses[given.id] = dataclasses.replace(self.use(given.id))
-        if given.shared:
-            use.shares += amount
-            more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}
-            use.consumed = {**use.consumed, **more} if use.shares else {}
-        else:
-            use.users += amount
-        if self._base is None and not use.users and not use.shares:
-            del self._uses[given.id]
+    def _change_shares(self, use: Use, given: GivenDevice, amount: int) -> None:
+        use.shares += amount
+        more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}
+        use.consumed = {**use.consumed, **more} if use.shares else {}
 
     def _amounts(self, given: GivenDevice) -> Mapping[str, Decimal]:
         """Return what a share consumes; of a capacity with two names, the amount by the name with the domain."""

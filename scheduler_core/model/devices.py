@@ -156,7 +156,7 @@ class ExtendedSpec:
         return ClaimSpec(tuple(sorted(requests, key=lambda each: each.name)), ()) if requests else None
 
 
-class GivenDevice(Record, frozen=True):
+class GivenDevice(Record, frozen=True, gc=False):
     """Device of an allocation.
 
     Attributes:
@@ -184,7 +184,7 @@ class GivenDevice(Record, frozen=True):
         return f"{self.request}={self.id[1]}/{self.id[2]}"
 
 
-class Allocation(Record, frozen=True):
+class Allocation(Record, frozen=True, gc=False):
     """Devices of a claim, and the nodes that can use them; None for all nodes."""
 
     devices: tuple[GivenDevice, ...]

@@ -11,7 +11,7 @@ import array
 import dataclasses
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape, Port
-from scheduler_core.model.topology import Topology
+from scheduler_core.model.topology import Topology, sums_over
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -146,14 +146,10 @@ class Ledger:
         """Make everything that is assumed permanent."""
         self._journal.clear()
 
-    def scored_sums(self, nodes: Nodes) -> Ints:
-        """Return the amounts taken on *nodes* of the resources that scores count, as scores count them; shape (resources,)."""
-        rows = self.topology.nodes.scored.rows
-        if isinstance(rows, slice):
-            sums: Ints = self.scored[:, nodes].sum(axis=1)
-        else:
-            sums = np.concatenate((self.scored[:, nodes], self.used[rows[2:]][:, nodes])).sum(axis=1)
-        return sums
+    def scored_sums(self, placements: Sequence[Nodes]) -> Ints:
+        """Return what is taken on the nodes of each of *placements* of the resources that scores count; shape (resources, placements)."""
+        rows, scored = self.topology.nodes.scored.rows, sums_over(self.scored, placements)
+        return scored if isinstance(rows, slice) else np.concatenate((scored, sums_over(self.used[rows[2:]], placements)))
 
     def grow(self) -> None:
         """Extend ``versions`` to placements that were added meanwhile."""

@@ -57,6 +57,11 @@ class Nominations:
         self.release_until_rewind(pod)
         self._nominations.pop(pod.key, None)
 
+    def withdraw_all(self, pods: Iterable[PodRecord]) -> None:
+        """Do the same for *pods*."""
+        for pod in pods if self._nominations else ():
+            self.withdraw(pod)
+
     def release_until_rewind(self, pod: PodRecord) -> None:
         """Release the capacity held for *pod* until the ledger is rewound, while it is being placed."""
         if (nomination := self._nominations.get(pod.key)) is not None:

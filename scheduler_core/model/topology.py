@@ -7,9 +7,14 @@ identified by its value alone: rack-1 of zone-1 and rack-1 of zone-2 differ only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scheduler_core.model.nodes import Ints, Nodes, NodeTable
+
+_FEW = 3
+"""Number of placements below which each is summed alone."""
 
 
 class Placement:
@@ -53,15 +58,28 @@ class Division:
         self.domains = domains
         self.first = first
         self.rows = {domain.value: row for row, domain in enumerate(domains)}
-        self.capacities: Ints = np.array([allocatable[:2, domain.nodes].sum(axis=1) for domain in domains], dtype=np.int64).reshape(-1, 2).T
+        sizes = np.array([len(domain) for domain in domains], dtype=np.int64)
+        self.members: Nodes = np.full((len(domains), sizes.max(initial=0)), -1, dtype=np.int64)
+        self.capacities = sums_over(allocatable[:2], [domain.nodes for domain in domains])
+        if domains:
+            nodes, begins = np.concatenate([domain.nodes for domain in domains]), sizes.cumsum() - sizes
+            self.members[np.repeat(np.arange(len(domains)), sizes), np.arange(len(nodes)) - np.repeat(begins, sizes)] = nodes
         self._capacities: list[tuple[int, int]] = [(cpu, memory) for cpu, memory in self.capacities.T.tolist()]
-        self.members: Nodes = np.full((len(domains), max((len(domain) for domain in domains), default=0)), -1, dtype=np.int64)
-        for row, domain in enumerate(domains):
-            self.members[row, : len(domain)] = domain.nodes
 
     def capacity(self, row: int) -> tuple[int, int]:
         """Return allocatable millicores and bytes of one domain."""
         return self._capacities[row]
+
+
+def sums_over(values: Ints, parts: Sequence[Nodes]) -> Ints:
+    """Return the sums of *values*, shape (..., all nodes), over the nodes of each of *parts*; shape (..., parts)."""
+    if len(parts) < _FEW:
+        return np.array([values[..., nodes].sum(axis=-1) for nodes in parts], dtype=np.int64).reshape(-1, *values.shape[:-1]).T
+    ends = np.cumsum([0, *map(len, parts)])
+    running: Ints = np.zeros((*values.shape[:-1], ends[-1] + 1), dtype=np.int64)
+    values[..., np.concatenate(parts)].cumsum(axis=-1, out=running[..., 1:])
+    sums: Ints = np.diff(running[..., ends])
+    return sums
 
 
 class Topology:
@@ -71,7 +89,10 @@ class Topology:
         self.nodes = nodes
         self.root = Placement(0, "", "", nodes.everything)
         self.count = 1
-        self._placements_of_node: list[list[int]] = [[0] for _ in range(len(nodes))]
+        self._first_divisions: dict[str, list[int]] = {}
+        """By key: for each node, the serial of its domain in the first division by this key; 0 if none."""
+        self._others: dict[int, list[int]] = {}
+        """Other placements by node."""
 
     def divide(self, parent: Placement, key: str) -> Division:
         """Return the domains of *key* inside *parent*; none if no node of it has the label."""
@@ -81,18 +102,29 @@ class Topology:
 
     def add(self, key: str, value: str, nodes: Nodes) -> Placement:
         """Add a placement of *nodes* (ascending)."""
+        placement = self._new(key, value, nodes)
+        self._add_to_nodes(placement)
+        return placement
+
+    def _new(self, key: str, value: str, nodes: Nodes) -> Placement:
         placement = Placement(self.count, key, value, nodes)
         self.count += 1
-        for node in nodes.tolist():
-            self._placements_of_node[node].append(placement.serial)
         return placement
+
+    def _add_to_nodes(self, placement: Placement) -> None:
+        for node in placement.nodes.tolist():
+            self._others.setdefault(node, []).append(placement.serial)
 
     def placements_containing(self, nodes: list[int]) -> set[int]:
         """Return the serials of all placements that contain one of *nodes*."""
-        placements = self._placements_of_node
-        if len(nodes) == 1:
-            return set(placements[nodes[0]])
-        return set().union(*[placements[node] for node in nodes])
+        if not nodes:
+            return set()
+        serials = {0}
+        for domain_of in self._first_divisions.values():
+            serials.update([domain_of[node] for node in nodes])
+        if self._others:
+            serials.update(*[self._others.get(node, ()) for node in nodes])
+        return serials
 
     def _divide(self, parent: Placement, key: str) -> Division:
         column = self.nodes.column(key)
@@ -100,10 +132,18 @@ class Topology:
         by_value = np.argsort(ids, kind="stable")
         ordered = ids[by_value]
         first = self.count
-        domains = []
-        values, begins = np.unique(ordered, return_index=True)
+        domains: list[Placement] = []
+        begins = np.flatnonzero(np.diff(ordered, prepend=-2))
         ends = np.append(begins, len(ordered))[1:]
-        for value, begin, end in zip(values.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        for value, begin, end in zip(ordered[begins].tolist(), begins.tolist(), ends.tolist(), strict=True):
             if value >= 0:
-                domains.append(self.add(key, column.values[value], parent.nodes[by_value[begin:end]]))
+                domains.append(self._new(key, column.values[value], parent.nodes[by_value[begin:end]]))
+        if key not in self._first_divisions:
+            serials: Ints = np.zeros(len(self.nodes), dtype=np.int64)
+            for domain in domains:
+                serials[domain.nodes] = domain.serial
+            self._first_divisions[key] = serials.tolist()
+        else:
+            for domain in domains:
+                self._add_to_nodes(domain)
         return Division(tuple(domains), first, self.nodes.allocatable)

@@ -150,10 +150,10 @@ class DomainCache:
         return _has_equal_pods(request) and self._state.profile.compile(request.runs[0].shape).plain
 
     def _all_at_once(self, request: PlacementRequest, stale: Ints) -> None:
-        state, run = self._state, request.runs[0]
-        filled = equal_pods_by_domain.fill_domains(
-            run, state.profile.compile(run.shape), self.division.members[stale], state.ledger, state.capacity, whole=state.whole
-        )
+        state, run, entity = self._state, request.runs[0], request.entity
+        profile, members = state.profile.compile(run.shape), self.division.members[stale]
+        least = run.count if state.options.every_pod else entity.minimum - len(entity.running)
+        filled = equal_pods_by_domain.fill_domains(run, profile, members, state.ledger, state.capacity, whole=state.whole, least=least)
         self._record_number(request, stale, filled.placed)
         self._record_all_tightness(run, stale, filled.placed, filled.scored)
         for row, nodes, possible in zip(stale.tolist(), filled.nodes, self.able[stale].tolist(), strict=True):

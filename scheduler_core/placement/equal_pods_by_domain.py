@@ -18,7 +18,7 @@ class FilledDomains:
     """Result by domain.
 
     Attributes:
-        nodes: shape (domains, pods): the node of each pod in order, -1 if it does not fit.
+        nodes: shape (domains, pods): the node of each pod in order, -1 if it does not fit, or if all domains hold too few pods.
         placed: shape (domains,).
         scored: shape (resources, domains): amounts of the pods there before, as scores count them.
 
@@ -29,7 +29,9 @@ class FilledDomains:
     scored: Ints
 
 
-def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, capacity: Floats, *, whole: bool) -> FilledDomains:
+def fill_domains(
+    run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, capacity: Floats, *, whole: bool, least: int = 0
+) -> FilledDomains:
     """Return the nodes of the pods of *run* in each domain, each domain by itself.
 
     Args:
@@ -39,35 +41,46 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
         ledger: resources taken.
         capacity: shape (resources, all nodes): allocatable amounts of the resources that scores count.
         whole: as for ``NodeLocalPlugin.ladder``.
+        least: no nodes are returned if no domain holds so many pods.
 
     """
-    local, count, scored_rows = profile.local, run.count, ledger.topology.nodes.scored.rows
     there = members >= 0
     flat = np.where(there, members, 0).ravel()
     slots = _slots(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
-    scored, used, capacities = ledger.scored.take(flat, axis=1), ledger.used[scored_rows].take(flat, axis=1), capacity.take(flat, axis=1)
-    counted = scored if len(used) == len(scored) else np.concatenate((scored, used[len(scored) :]))
-    sums = np.where(there, counted.reshape(-1, *members.shape), 0).sum(axis=2)
+    placed = np.minimum(slots.sum(axis=1), run.count)
+    counted = _counted(flat, ledger)
+    nodes: Nodes = np.full((len(members), run.count), -1, dtype=np.int64)
+    if (placed >= least).any():
+        found = _nodes_of_pods(run.count, profile, flat, slots, counted[:2], ledger, capacity, whole=whole)
+        nodes[:, : found.shape[1]] = found
+        nodes[np.arange(run.count) >= placed[:, None]] = -1
+    return FilledDomains(nodes, placed, np.where(there, counted.reshape(-1, *members.shape), 0).sum(axis=2))
+
+
+def _nodes_of_pods(
+    count: int, profile: ShapeProfile, flat: Nodes, slots: Ints, scored: Ints, ledger: Ledger, capacity: Floats, *, whole: bool
+) -> Nodes:
+    """Return the nodes of *count* pods in each domain in order, shape (domains, pods): fewer if even the largest domain has fewer slots.
+
+    *slots* are the pods that fit on each node, shape (domains, widest); *flat* are these nodes, padded with nodes without slots, and *scored*
+    what is taken there.  Other arguments are as of ``fill_domains``.
+    """
+    local, scored_rows = profile.local, ledger.topology.nodes.scored.rows
+    used, capacities = ledger.used[scored_rows].take(flat, axis=1), capacity.take(flat, axis=1)
     heads = local.ladder(capacities, scored, used, 1, whole=whole)[:, 0]
     bonus = profile.bonus_at(flat)
-    heads = (heads if bonus is None else heads + bonus).reshape(members.shape)
+    heads = (heads if bonus is None else heads + bonus).reshape(slots.shape)
     heads[slots <= 0] = -1
     chosen = _best(heads, count, wide=local.wide)
-    cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
+    cells = (chosen + np.arange(len(slots))[:, None] * slots.shape[1]).ravel()
     slots = slots.ravel()[cells].reshape(chosen.shape)
     depth = max(1, min(count, int(slots.max(initial=0))))
     steps = local.ladder(capacities[:, cells], scored[:, cells], used[:, cells], depth, whole=whole)
     if bonus is not None:
         steps += bonus[cells, None]
     order = _merge(steps.reshape(*chosen.shape, depth), slots, wide=local.wide)[:, :count]
-    placed = np.minimum(slots.sum(axis=1), count)
-    found = np.take_along_axis(members.ravel()[cells].reshape(chosen.shape), order // depth, axis=1)
-    # Small domains offer fewer slots than there are pods.
-    nodes: Nodes = np.full((len(members), count), -1, dtype=np.int64)
-    nodes[:, : found.shape[1]] = found
-    nodes[np.arange(count) >= placed[:, None]] = -1
-    return FilledDomains(nodes, placed, sums)
+    return np.take_along_axis(flat[cells].reshape(chosen.shape), order // depth, axis=1)
 
 
 def count_in_domains(profile: ShapeProfile, members: Nodes, ledger: Ledger) -> tuple[Ints, Ints]:
@@ -76,10 +89,15 @@ def count_in_domains(profile: ShapeProfile, members: Nodes, ledger: Ledger) -> t
     flat = np.where(there, members, 0).ravel()
     slots = _slots_at(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
-    scored = ledger.scored.take(flat, axis=1)
+    return slots.sum(axis=1), np.where(there, _counted(flat, ledger).reshape(-1, *members.shape), 0).sum(axis=2)
+
+
+def _counted(nodes: Nodes, ledger: Ledger) -> Ints:
+    """Return the amounts taken on *nodes*, as scores count them; shape (resources, nodes)."""
+    scored = ledger.scored.take(nodes, axis=1)
     if not isinstance(more := ledger.topology.nodes.scored.rows, slice):
-        scored = np.concatenate((scored, ledger.used[more[2:]].take(flat, axis=1)))
-    return slots.sum(axis=1), np.where(there, scored.reshape(-1, *members.shape), 0).sum(axis=2)
+        scored = np.concatenate((scored, ledger.used[more[2:]].take(nodes, axis=1)))
+    return scored
 
 
 def count_in_domain(profile: ShapeProfile, nodes: Nodes, ledger: Ledger) -> int:

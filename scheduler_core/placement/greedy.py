@@ -68,13 +68,16 @@ class Greedy:
     def assume(self, request: PlacementRequest, outcome: PlacementOutcome, placed: Iterable[AssignedLeaf] | None = None) -> None:
         """Assume the pods that *outcome*, a success of *request*, places; *placed* are these pods if they are known already."""
         self.state.ledger.assume(outcome.loads, outcome.cause)
-        self.state.stateful.plan_claims(outcome.volumes, outcome.devices)
+        planned = bool(outcome.volumes or outcome.devices)
+        if planned:
+            self.state.stateful.plan_claims(outcome.volumes, outcome.devices)
         if self.state.stateful.active or self.state.ledger.holding:
             for cause, pods in assigned_by_leaf(request, outcome) if placed is None else placed:
                 self.state.stateful.assume_all(pods, cause)
                 self.state.nominations.release_all_until_rewind(pods)
         # Other placements of these pods do not follow the plan.
-        self.state.stateful.plan_claims({}, {})
+        if planned:
+            self.state.stateful.plan_claims({}, {})
 
     def evaluate(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """Return the best result of *request* inside *placement*."""

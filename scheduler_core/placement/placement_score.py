@@ -16,6 +16,7 @@ from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.nodes import Bools, Ints, Nodes, ScoredRows
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.scheduler_profile import CPU_AND_MEMORY, DEFAULT_PROFILE
+from scheduler_core.model.topology import sums_over
 
 _EVERY_POD = ("cpu", "memory", "ephemeral-storage")
 """Resources that count for pods that do not request them."""
@@ -65,8 +66,8 @@ class PlacementScore:
         """Return the same for each of *placements*, shape (placements,); each is given as its nodes."""
         table = ledger.topology.nodes
         allocatable = table.allocatable[table.scored.rows]
-        capacity: Ints = np.array([allocatable[:, nodes].sum(axis=1) for nodes in placements]).T
-        taken = np.array([ledger.scored_sums(nodes) for nodes in placements]).T + proposed[:, None]
+        capacity = sums_over(allocatable, placements)
+        taken = ledger.scored_sums(placements) + proposed[:, None]
         return self.tightness(capacity, taken, proposed[:, None])
 
     def choose(self, feasible: Ints, tight: Ints, counts: Ints, holds: Bools | None = None) -> int:

@@ -10,7 +10,7 @@ from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
-from scheduler_core.model.nodes import Ints, NodeTable
+from scheduler_core.model.nodes import Ints, Nodes, NodeTable
 from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -95,10 +95,11 @@ def new_ledger(topology: Topology, options: PlacingOptions) -> Ledger:
     return Ledger(topology, unheld=() if options.sparing else nodes.counted | nodes.volume_rows)
 
 
-def free_of(state: PlacementState, rows: Ints) -> Ints:
-    """Return the free amounts of the resources *rows*; shape (rows, all nodes)."""
-    free: Ints = state.nodes.allocatable[rows] - state.ledger.used[rows]
-    return free - state.ledger.held[rows] if state.ledger.holding else free
+def free_of(state: PlacementState, rows: Ints, nodes: Nodes | None = None) -> Ints:
+    """Return the free amounts of the resources *rows* on *nodes*; shape (rows, nodes), of all nodes if None."""
+    at = rows if nodes is None else (rows[:, None], nodes)
+    free: Ints = state.nodes.allocatable[at] - state.ledger.used[at]
+    return free - state.ledger.held[at] if state.ledger.holding else free
 
 
 def _claims_taken(snapshot: ClusterSnapshot) -> Iterator[tuple[DeviceNeed, Allocation]]:

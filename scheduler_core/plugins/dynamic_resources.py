@@ -92,7 +92,7 @@ class DeviceAllocation(ClaimAllocation):
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:
         """Return whether devices must be found for pods of *shape*."""
-        return any(need.allocates for need in shape.devices)
+        return bool(shape.devices) and any(need.allocates for need in shape.devices)
 
     def touches(self, pod: PodRecord) -> bool:
         """Return whether the devices of *pod* depend on which devices other pods take; else its requests count them."""
@@ -192,7 +192,7 @@ class DeviceAllocation(ClaimAllocation):
             self.claims.restore_pod(pod)
         elif self.touches(pod):
             self.claims.assume(pod, node)
-        elif self.used_by(pod.shape):
+        elif self.claims.allocates(pod):
             self._postponed[pod.key] = pod, node
 
     def plan_claims(self, volumes: Mapping[ClaimName, int], devices: Mapping[str, Allocation]) -> None:  # noqa: ARG002 - for VolumeBinding
@@ -217,10 +217,10 @@ class DeviceAllocation(ClaimAllocation):
             self.claims.keep(claims)
 
     def _allocate_postponed(self) -> None:
-        for pod, node in self._postponed.values():
-            if self.claims is not None:
+        if self._postponed and self.claims is not None:
+            for pod, node in self._postponed.values():
                 self.claims.assume(pod, node)
-        self._postponed.clear()
+            self._postponed.clear()
 
     def reach_invalid_pools(self, nodes: Nodes) -> Bools:
         """Return which of *nodes* reach an invalid pool: then that is kube-scheduler's reason why they have no devices."""

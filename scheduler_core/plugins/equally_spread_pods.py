@@ -49,6 +49,8 @@ class SpreadKinds:
 
     def counted(self, pods: Sequence[PodRecord], counts: PodCounts) -> Mapping[NodeTally, int]:
         """Return, for each count by node, how many of *pods* it counts."""
+        if not counts.number_by_node:
+            return {}
         last = self._last if self._valid_at == counts.number_by_node else {}
         known = [kind for pod in pods if (kind := last.get(pod)) is not None]
         # The usual case: the pods of a leaf are equal.

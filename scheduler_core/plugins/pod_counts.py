@@ -239,8 +239,12 @@ class PodCounts:
 
     def count_alike(self, pods: Assigned, tallies: Iterable[NodeTally]) -> int | None:
         """Count pods that exactly *tallies* count; return a number for ``discount_alike``, or None if ``count_all`` must count them."""
-        alike = len(self._watches) == len(self._by_node) and not self.volumes.limited and not self.kind(pods[0][0]).claims
-        if not alike or any(pod.terminating or pod.named_volumes is not NO_NAMED_VOLUMES for pod, _ in pods):
+        if len(self._watches) != len(self._by_node) or self.volumes.limited:
+            return None
+        if any(pod.terminating or pod.named_volumes is not NO_NAMED_VOLUMES for pod, _ in pods):
+            return None
+        # Only affinity terms are claims.
+        if any(shape.affinity is not None and self.kind(pod).claims for shape, pod in {pod.shape: pod for pod, _ in pods}.items()):
             return None
         for tally in tallies:
             tally.add_all([node for _, node in pods], 1)

@@ -10,6 +10,7 @@ import functools
 
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import LedgerPlugin, NodeLocalPlugin, Plugin, StatefulPlugin, StaticPlugin
+from scheduler_core.plugins.claim_allocation import ClaimAllocation
 from scheduler_core.plugins.declared_values import DeclaredValues
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation, DynamicResources
 from scheduler_core.plugins.image_locality import ImageLocality
@@ -94,6 +95,11 @@ def one_by_one(shape: PodShape) -> bool:
 def used_by(shape: PodShape) -> bool:
     """Return whether pods of *shape* can affect a verdict of a stateful plugin."""
     return any(plugin.used_by(shape) for plugin in STATEFUL)
+
+
+def has_constraints(shape: PodShape) -> bool:
+    """Return the same without the plugins that give claims a volume or devices."""
+    return any(plugin.used_by(shape) for plugin in STATEFUL if not issubclass(plugin, ClaimAllocation))
 
 
 def modelled() -> tuple[type[Plugin], ...]:

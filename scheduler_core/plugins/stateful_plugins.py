@@ -75,6 +75,7 @@ class StatefulPlugins:
         self._journal: list[_Entry] = []
         self._next_versions: dict[tuple[int, int], int] = {}
         self._used_by: dict[PodShape, bool] = {}
+        self._with_constraints: dict[PodShape, bool] = {}
         self._kinds = SpreadKinds(self._defaults)
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
         self._known_namespaces: bool | None = None
@@ -124,7 +125,7 @@ class StatefulPlugins:
         """
         if self._active is None:
             if not self._defaults.possible and not any(map(self._is_used_by, {pod.shape: pod for pod, _ in pods}.values())):
-                self._journal += ((pod, node, 1) for pod, node in pods)
+                self._journal.append(_Batch(pods, []))
                 return
             for pod, node in pods:
                 self.assume(pod, node)
@@ -185,6 +186,8 @@ class StatefulPlugins:
     def touched(self, pods: Sequence[PodRecord]) -> list[PodRecord]:
         """Return those of *pods* for which ``touches`` is true."""
         if self._active is not None and not self._active.counts.has_claims:
+            if self._lack_constraints(pods, self._active.counts) and not any(any(map(each.touches, pods)) for each in self._allocating):
+                return []
             # The verdict of plugins that only count pods depends on the shape, unless a default constraint filters nodes.
             # The first pod of each shape: it may be known already.
             distinct = {pod.shape: pod for pod in reversed(pods)}.values()
@@ -198,7 +201,19 @@ class StatefulPlugins:
         if not self._active and not any(map(self._is_used_by, pods)):
             return {}
         active = self._activated()
-        return self._kinds.kinds(pods, active.counts, active.soft)
+        return {} if self._lack_constraints(pods, active.counts) else self._kinds.kinds(pods, active.counts, active.soft)
+
+    def _lack_constraints(self, pods: Sequence[PodRecord], counts: PodCounts) -> bool:
+        """Return whether *pods* depend on others by claims at most, as no constraint is theirs, and none of *counts* selects them."""
+        if self._defaults.possible or counts.has_claims or counts.volumes.sharing:
+            return False
+        known = self._with_constraints
+        for shape in {pod.shape for pod in pods}:
+            if (constrained := known.get(shape)) is None:
+                constrained = known[shape] = registry.has_constraints(shape)
+            if constrained:
+                return False
+        return True
 
     def events(self, pod: PodRecord) -> frozenset[ClusterEvent]:
         """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
@@ -303,8 +318,8 @@ class StatefulPlugins:
             self._met = counts.mark()
             active = self._over(counts)
             for entry in (*self._settled, *self._journal):
-                if not isinstance(entry, _Batch):
-                    active.move(*entry)
+                for pod, node, amount in [(pod, node, 1) for pod, node in entry.pods] if isinstance(entry, _Batch) else [entry]:
+                    active.move(pod, node, amount)
             self._active = active
         return self._active
 
@@ -391,8 +406,9 @@ class _ActivePlugins:
             tally.version = version
 
     def _change_state(self, pods: Sequence[tuple[PodRecord, int]], amount: int) -> None:
+        shapes = {pod.shape for pod, _ in pods}
         for plugin in self.with_state:
-            if any(plugin.used_by(shape) for shape in {pod.shape for pod, _ in pods}):
+            if any(map(plugin.used_by, shapes)):
                 for pod, node in pods:
                     (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
 

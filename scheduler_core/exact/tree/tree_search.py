@@ -18,7 +18,7 @@ from scheduler_core.exact.tree.nested_domains import NestedDomains
 from scheduler_core.exact.tree.subproblem import CellAssignment
 from scheduler_core.exact.volumes.constraints import volume_constraints
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.topology import Placement
+from scheduler_core.model.topology import Placement, sums_over
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
@@ -52,6 +52,7 @@ class TreeSearch:
         self._relaxed = self.capacity.relaxed()
         self._measures = Measures(self._relaxed, shapes(request))
         self._keys = sorted({each.key for each in request.entity.walk() if each.key})
+        self._free_of: dict[int, list[int]] = {}
         self._searches: dict[int, NestedDomains | None] = {}
         self._crossing: CrossingDomains | None = None
 
@@ -75,6 +76,11 @@ class TreeSearch:
         answer = None if search is None else self._nested_answer(search, placement)
         return self._crossing_plan(placement) if answer is None else answer.plan
 
+    def compare(self, placements: Sequence[Placement]) -> None:
+        """Prepare for ``plan`` and ``limit`` of each of *placements*."""
+        free = sums_over(self._measures.free, [each.nodes for each in placements]).T.tolist()
+        self._free_of.update(zip([each.serial for each in placements], free, strict=True))
+
     def limit(self, placement: Placement) -> int:
         """Return an upper bound of the pods of the root that fit in *placement*."""
         spare = min(available // small for available, small in zip(self._free(placement), self._measures.smallest, strict=True) if small)
@@ -82,8 +88,9 @@ class TreeSearch:
 
     def _free(self, placement: Placement) -> list[int]:
         """Return the free amounts of *placement*, by measure."""
-        free: list[int] = self._measures.free[:, placement.nodes].sum(axis=1).tolist()
-        return free
+        if placement.serial not in self._free_of:
+            self.compare([placement])
+        return self._free_of[placement.serial]
 
     def _nested_search(self, placement: Placement) -> NestedDomains | None:
         """Return the nested search of *placement*; None if its domains are not nested."""

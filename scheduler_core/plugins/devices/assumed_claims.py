@@ -6,15 +6,15 @@ use them (Kubernetes 1.37.1, ``pendingAllocations``).
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import MutableRecord, Record
 from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceObjects, DeviceShortage
 from scheduler_core.model.devices import UNAVAILABLE, Allocation
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.devices.chosen_devices import preference
 from scheduler_core.plugins.devices.counted_claims import CountedClaims
 from scheduler_core.plugins.devices.evicted_users import EvictedUsers, HeldClaim
@@ -28,8 +28,7 @@ _Leaf = tuple[str, str]
 """Namespace and PodGroup."""
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class _Pending:
+class _Pending(MutableRecord, eq=False):
     """Claim that assumed pods have taken.
 
     Attributes:
@@ -45,8 +44,7 @@ class _Pending:
     users: int = 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Plan:
+class _Plan(Record, frozen=True, eq=False):
     """Claims of a pod.
 
     Attributes:
@@ -86,6 +84,7 @@ class AssumedClaims:
         self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
         self._fresh_specs = FreshSpecs(nodes)
         self._pending: dict[str, _Pending] = {}
+        self._unused: dict[PodShape, _Plan] = {}
         self._unsettled: dict[str, _Pending] = {}
         self._of_pod: dict[str, PodAllocations] = {}
         self._users: dict[str, set[str]] = {}
@@ -111,7 +110,7 @@ class AssumedClaims:
     def score(self, pod: PodRecord, node: int) -> int:
         """Return the preference of the alternatives that *pod* gets on *node*: more for earlier ones."""
         total = 0
-        for position, allocation in self._allocations_on(pod, node):
+        for position, allocation in self._allocations_on(pod, self._plan(pod), node):
             spec = pod.shape.devices[position].spec
             total += preference(spec, {device.request for device in allocation.devices}) if spec is not None else 0
         return total
@@ -139,15 +138,17 @@ class AssumedClaims:
     def assume(self, pod: PodRecord, node: int, allocations: PodAllocations | None = None) -> None:
         """Take the devices of *pod* on *node*: *allocations*, if given."""
         plan = self._plan(pod)
-        allocations = self._allocations_on(pod, node) if allocations is None else allocations
+        allocations = self._allocations_on(pod, plan, node) if allocations is None else allocations
         self._of_pod[pod.key] = allocations
-        for position, _ in allocations:
-            self._users.setdefault(pod.device_claims[position].key, set()).add(pod.key)
         given = {position for position, _ in plan.given}
         for position, allocation in allocations:
+            key = pod.device_claims[position].key
+            if (users := self._users.get(key)) is None:
+                self._users[key] = {pod.key}
+            else:
+                users.add(pod.key)
             if position in given:
                 continue
-            key = pod.device_claims[position].key
             if (pending := self._pending.get(key)) is not None:
                 pending.users += 1
                 continue
@@ -220,13 +221,33 @@ class AssumedClaims:
         plan = self._plan(pod)
         return MissingDevices(self.found).free_devices(short, ((self._fresh(pod, plan, node).specs, node) for node in nodes.tolist()))
 
+    def allocates(self, pod: PodRecord) -> bool:
+        """Return whether devices must be found for *pod*."""
+        return bool(self._unused_claims(pod.shape).fresh)
+
+    def _unused_claims(self, shape: PodShape) -> _Plan:
+        """Return the claims of a pod of *shape* of which none is allocated or taken by now."""
+        if (plan := self._unused.get(shape)) is None:
+            fresh = tuple(position for position, need in enumerate(shape.devices) if need.allocates)
+            plan = self._unused[shape] = _Plan("", fresh, (), ())
+        return plan
+
     def _plan(self, pod: PodRecord) -> _Plan:
+        plan = self._unused.get(pod.shape) or self._unused_claims(pod.shape)
+        allocated, pending = self._objects.allocated, self._pending
+        for position in plan.fresh:
+            key = pod.device_claims[position].key
+            if key in allocated or key in pending:
+                return self._plan_with_used(pod, plan.fresh)
+        return plan
+
+    def _plan_with_used(self, pod: PodRecord, positions: Iterable[int]) -> _Plan:
+        """Return the claims of *pod* at *positions*, of which some are allocated or taken by now."""
         fresh: list[int] = []
         reused: list[tuple[int, Allocation]] = []
         given: list[tuple[int, Allocation]] = []
-        for position, (claim, need) in enumerate(zip(pod.device_claims, pod.shape.devices, strict=True)):
-            if not need.allocates:
-                continue
+        for position in positions:
+            claim = pod.device_claims[position]
             if (allocated := self._objects.allocated.get(claim.key)) is not None:
                 given.append((position, allocated))
             elif (pending := self._pending.get(claim.key)) is None:
@@ -262,19 +283,23 @@ class AssumedClaims:
                 usable &= self.found.matching(allocation.nodes)[nodes]
         return usable
 
-    def _allocations_on(self, pod: PodRecord, node: int) -> PodAllocations:
+    def _allocations_on(self, pod: PodRecord, plan: _Plan, node: int) -> PodAllocations:
         """Return the allocations of the claims of *pod* on *node*, by position; none if a claim has no devices."""
-        plan = self._plan(pod)
         if not plan.fresh:
             return self._by_position(plan, (), ())
-        planned = [self.planned.get(pod.device_claims[position].key) for position in plan.fresh]
-        if known := [each for each in planned if each is not None]:
-            return self._by_position(
-                plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known
-            )
+        if self.planned:
+            planned = [self.planned.get(pod.device_claims[position].key) for position in plan.fresh]
+            if known := [each for each in planned if each is not None]:
+                return self._by_position(
+                    plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known
+                )
         if self._counted is not None and not pod.shape.picks_devices:
-            counted = self._counted.allocations([pod.shape.devices[position] for position in plan.fresh], node)
-            return plan.given if counted is None else self._by_position(plan, plan.fresh, counted)
+            counted = self._counted.allocations(pod.shape, plan.fresh, node)
+            if counted is None:
+                return plan.given
+            fresh = tuple(zip(plan.fresh, counted, strict=True))
+            # The claims of such a pod are its own.
+            return tuple(sorted((*fresh, *plan.given), key=lambda each: each[0])) if plan.given else fresh
         claims = self._fresh(pod, plan, node)
         found = self.found.allocations(pod.shape.serial, claims, node)
         return plan.given if found is None else self._by_position(plan, claims.positions, found)

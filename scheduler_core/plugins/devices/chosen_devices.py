@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -30,19 +29,13 @@ _NOTHING = Decimal(0)
 Undo = Callable[[], None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(Record, frozen=True, eq=False):
     """Device for a request, with the capacity that it consumes if it is a share."""
 
     request: str
     device: PoolDevice
     admin: bool
     consumed: tuple[tuple[str, Decimal], ...] = ()
-
-    @property
-    def shared(self) -> bool:
-        """Return whether other claims can have shares of the device."""
-        return self.device.content.allow_multiple_allocations
 
 
 class NamedSpec(Record, frozen=True):

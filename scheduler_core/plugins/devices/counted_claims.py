@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container
 
-from scheduler_core.model.device_claims import DeviceNeed
-from scheduler_core.model.device_pools import PoolDevice
-from scheduler_core.model.device_rows import DeviceRows
+from scheduler_core.model.device_pools import NodePool, PoolDevice
+from scheduler_core.model.device_rows import CountedRequest, DeviceRows
 from scheduler_core.model.devices import Allocation, DeviceId
-from scheduler_core.plugins.devices.chosen_devices import Choice
-from scheduler_core.plugins.devices.node_allocations import NodeAllocations
+from scheduler_core.model.pods import PodShape
+from scheduler_core.plugins.devices.node_allocations import NodeAllocations, given_device
 
 
 class CountedClaims:
@@ -18,28 +17,50 @@ class CountedClaims:
     def __init__(self, rows: DeviceRows, found: NodeAllocations) -> None:
         self._rows = rows
         self._found = found
+        # Number of the first devices of a pool that are in use or not of the row, until a device is given back.
+        self._skipped: dict[tuple[str, NodePool], int] = {}
+        self._given_back = found.usage.given_back
+        self._requests: dict[tuple[PodShape, tuple[int, ...]], list[tuple[CountedRequest, ...]]] = {}
 
-    def allocations(self, needs: Iterable[DeviceNeed], node: int) -> list[Allocation] | None:
-        """Return the allocations of claims with *needs* on *node*; None if it has too few devices."""
+    def allocations(self, shape: PodShape, positions: tuple[int, ...], node: int) -> list[Allocation] | None:
+        """Return the allocations of the claims of a pod of *shape* at *positions* on *node*; None if it has too few devices."""
+        if (claims := self._requests.get((shape, positions))) is None:
+            needs = [shape.devices[position] for position in positions]
+            claims = self._requests[shape, positions] = [self._rows.claim(need).requests for need in needs]
+        if self._given_back != self._found.usage.given_back:
+            self._given_back = self._found.usage.given_back
+            self._skipped.clear()
         chosen: set[DeviceId] = set()
         result = []
-        for need in needs:
-            choices: list[tuple[Choice, PoolDevice]] = []
-            for request in self._rows.claim(need).requests:
+        for requests in claims:
+            devices: list[PoolDevice] = []
+            given = []
+            for request in requests:
                 for _ in range(request.count):
-                    if (device := next(self._free(request.row, node, chosen), None)) is None:
+                    if (device := self._first_free(request.row, node, chosen)) is None:
                         return None
                     chosen.add(device.id)
-                    choices.append((Choice(request.name, device, admin=False), device))
-            result.append(self._found.allocation(choices, node))
+                    devices.append(device)
+                    given.append(given_device(request.name, device))
+            result.append(self._found.allocation(given, devices, node))
         return result
 
-    def _free(self, row: str, node: int, chosen: set[DeviceId]) -> Iterator[PoolDevice]:
-        """Yield the devices of *row* that are neither in use nor *chosen*."""
+    def _first_free(self, row: str, node: int, chosen: Container[DeviceId]) -> PoolDevice | None:
+        """Return the first device of *row* that is neither in use nor *chosen*; None if there is none."""
         counted, usage = self._rows.devices, self._found.usage
         for pool in self._found.pools.on(node):
-            for device in pool.devices:
-                name = device.id
-                found = counted.get(name)
-                if found is not None and row in found[1] and name not in chosen and not usage.is_taken(name):
-                    yield device
+            skipped = start = self._skipped.get((row, pool), 0)
+            for number in range(start, len(pool.devices)):
+                device = pool.devices[number]
+                if usage.use(device.id).users or (found := counted.get(device.id)) is None or row not in found[1]:
+                    if number == skipped:
+                        skipped += 1
+                elif device.id not in chosen:
+                    break
+            else:
+                device = None
+            if skipped > start:
+                self._skipped[row, pool] = skipped
+            if device is not None:
+                return device
+        return None

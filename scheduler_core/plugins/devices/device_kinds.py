@@ -43,10 +43,10 @@ class _Pool:
     kinds: Sequence[Sequence[int]]
 
     @functools.cached_property
-    def of_device(self) -> Mapping[str, tuple[str, int]]:
-        """Node and kind by name of the device."""
+    def of_device(self) -> Mapping[str, int]:
+        """Kind by name of the device."""
         pairs = zip(self.slices, self.kinds, strict=True)
-        return {device.name: (piece.node, kind) for piece, kinds in pairs for device, kind in zip(piece.devices, kinds, strict=True)}
+        return {device.name: kind for piece, kinds in pairs for device, kind in zip(piece.devices, kinds, strict=True)}
 
 
 class DeviceKinds:
@@ -159,7 +159,9 @@ class DeviceKinds:
     def local(self, device: DeviceId) -> tuple[str, int] | None:
         """Return node and kind of a device that belongs to one node; None for any other device."""
         pool = self._pools.get(device[:2])
-        return pool.of_device.get(device[2]) if pool is not None and pool.local else None
+        if pool is None or not pool.local or (kind := pool.of_device.get(device[2])) is None:
+            return None
+        return pool.slices[0].node, kind
 
     def order(self) -> Mapping[int, int]:
         """Return the position of each kind in the order in which the slices, sorted by name, show them, pool by pool."""

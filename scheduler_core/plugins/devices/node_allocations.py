@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from decimal import Decimal
 
 from kubeapi.base_structs import Record, replaced
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
@@ -94,6 +95,7 @@ class NodeAllocations:
         self._results: dict[tuple[int, tuple[int, ...], tuple[str, ...], Hashable], Result] = {}
         self._ways: dict[Hashable, tuple[tuple[_Solution, ...], bool]] = {}
         self._kinds = None if exact else self.states.kind
+        self._own_selectors: dict[int, NodeSelector] = {}
         self.tried = 0
         self.fitting: dict[Hashable, int] = {}
 
@@ -145,8 +147,7 @@ class NodeAllocations:
         result = self.on(serial, claims, node)
         if isinstance(result, str | Failed):
             return None
-        pools = self.pools.on(node)
-        return [self.allocation([(at.choice, pools[at.pool].devices[at.device]) for at in placed], node) for placed in result]
+        return [self._placed(placed, self.pools.on(node), node) for placed in result]
 
     def unevaluated(self, alternative: Alternative, claim: NamedClaim) -> SelectorNotEvaluated | None:
         """Return the first selector of *alternative* of *claim* because of which a device was left out; None if there was none."""
@@ -163,8 +164,7 @@ class NodeAllocations:
         if (known := self._ways.get(at)) is None:
             known = self._ways[at] = self._search_all(claims.specs, node, named, most)
         pools, (solutions, finished) = self.pools.on(node), known
-        chosen = [[[(at.choice, pools[at.pool].devices[at.device]) for at in placed] for placed in solution] for solution in solutions]
-        return [[self.allocation(placed, node) for placed in solution] for solution in chosen], finished
+        return [[self._placed(placed, pools, node) for placed in solution] for solution in solutions], finished
 
     def _search_all(self, claims: Sequence[NamedSpec], node: int, named: frozenset[int], most: int) -> tuple[tuple[_Solution, ...], bool]:
         allocator = self._allocator(claims, node, self.states.kind)
@@ -208,23 +208,25 @@ class NodeAllocations:
             return failed
         return replaced(failed, error=failed.error.partition("\n")[0])
 
-    def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
-        """Return the allocation of *chosen* devices on *node*."""
-        chosen = list(chosen)
-        given = (
-            GivenDevice(
-                each.request,
-                device.id,
-                each.admin,
-                each.shared,
-                each.consumed,
-                bool(device.content.binding_conditions),
-                device.content.binding_conditions or (),
-                device.content.binding_failure_conditions or (),
-            )
-            for each, device in chosen
-        )
-        return Allocation(tuple(given), _node_selector((device for _, device in chosen), self._nodes.names[node]))
+    def _placed(self, placed: Sequence[_Placed], pools: Sequence[NodePool], node: int) -> Allocation:
+        """Return the allocation of the devices that *placed* has chosen in *pools* of *node*."""
+        devices = [pools[at.pool].devices[at.device] for at in placed]
+        chosen = [(at.choice, device) for at, device in zip(placed, devices, strict=True)]
+        given = [given_device(each.request, device, each.consumed, admin=each.admin) for each, device in chosen]
+        return self.allocation(given, devices, node)
+
+    def allocation(self, given: Iterable[GivenDevice], devices: Sequence[PoolDevice], node: int) -> Allocation:
+        """Return the allocation of *given*, which are *devices*, on *node*."""
+        return Allocation(tuple(given), self._node_selector(devices, node))
+
+    def _node_selector(self, devices: Sequence[PoolDevice], node: int) -> NodeSelector | None:
+        """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
+        if not any(map(_is_of_node, devices)):
+            return _common_selector(devices)
+        if (selector := self._own_selectors.get(node)) is None:
+            only = NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (self._nodes.names[node],)),))
+            selector = self._own_selectors[node] = NodeSelector((only,))
+        return selector
 
 
 def _named(result: Result, claims: FreshClaims) -> Result:
@@ -238,16 +240,28 @@ def _positions(pools: Sequence[NodePool]) -> dict[DeviceId, tuple[int, int]]:
     return {device.id: (at, number) for at, pool in enumerate(pools) for number, device in enumerate(pool.devices)}
 
 
-def _node_selector(devices: Iterable[PoolDevice], node: str) -> NodeSelector | None:
-    """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
+def given_device(request: str, device: PoolDevice, consumed: tuple[tuple[str, Decimal], ...] = (), *, admin: bool = False) -> GivenDevice:
+    """Return *device* as given to *request*; arguments as the fields of ``GivenDevice``."""
+    content = device.content
+    conditions = content.binding_conditions or ()
+    failures = content.binding_failure_conditions or ()
+    shared = content.allow_multiple_allocations
+    return GivenDevice(request, device.id, admin, shared, consumed, bool(conditions), conditions, failures)
+
+
+def _is_of_node(device: PoolDevice) -> bool:
+    """Return whether only the node on which *device* is allocated can use it."""
+    source = device.content if device.published.by_device else None
+    return bool((source.node_name if source is not None else device.published.node) or device.content.binds_to_node)
+
+
+def _common_selector(devices: Iterable[PoolDevice]) -> NodeSelector | None:
+    """Return the nodes that can use *devices*, none of which is for one node alone; None for all nodes."""
     fields: list[Requirement] = []
     expressions: list[Requirement] = []
     for device in devices:
-        source = device.content if device.published.by_device else None
-        name = (source.node_name or "") if source is not None else device.published.node
-        if name or device.content.binds_to_node:
-            return NodeSelector((NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (node,)),)),))
-        selector = source.node_selector if source is not None else device.published.selector
+        published = device.published
+        selector = device.content.node_selector if published.by_device else published.selector
         for term in (selector.node_selector_terms or ())[:1] if selector is not None else ():
             fields += [field for field in term.match_fields or () if field not in fields]
             expressions += [expression for expression in term.match_expressions or () if expression not in expressions]

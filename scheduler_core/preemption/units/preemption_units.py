@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
@@ -258,4 +260,4 @@ class Units:
 def lowest_priority(snapshot: ClusterSnapshot) -> int:
     """Return a lower bound of the priorities of the units of *snapshot*, also after pending pods are placed."""
     of_groups = (*snapshot.priorities.values(), 0) if snapshot.groups else ()
-    return min((*of_groups, *(pod.priority for pod in snapshot.pods)), default=0)
+    return min(itertools.chain(of_groups, map(operator.attrgetter("priority"), snapshot.pods)), default=0)
