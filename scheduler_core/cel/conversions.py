@@ -51,7 +51,10 @@ def _to_uint(text: str) -> UInt:
 
 def _to_double(text: str) -> float:
     if _HEX_FLOAT(text):
-        return float.fromhex(text)
+        try:
+            return float.fromhex(text)
+        except OverflowError:
+            raise _refused("double") from None
     if not (_FLOAT(text) or _SPECIAL(text)):
         raise _refused("double")
     value = float(text)
