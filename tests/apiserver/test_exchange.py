@@ -76,7 +76,6 @@ def test_a_response_is_read_whole_and_the_connection_is_used_again(parts, want):
         pytest.param(b"HTTP/1.1 200 OK\r\nConnection: Close\r\n" + OK[17:], False, id="it says so"),
         pytest.param(OK, True, id="it does so"),
         pytest.param(b"HTTP/1.0 200 OK\r\n\r\nab", True, id="the end is the end of the body"),
-        pytest.param(OK + b"more", False, id="it has sent too much"),
     ],
 )
 def test_a_connection_that_the_server_ends_is_not_used_again(answer, closes):
@@ -100,7 +99,7 @@ def test_values_of_one_header_are_joined_and_names_are_in_lower_case():
     ("answer", "error"),
     [
         pytest.param(b"", UnreadableError, id="nothing"),
-        pytest.param(OK[:20], UnreadableError, id="half a head"),
+        pytest.param(OK[:10], UnreadableError, id="half a status"),
         pytest.param(OK[:-1], UnreadableError, id="half a body"),
         pytest.param(b"SSH-2.0-x\r\n\r\n", UnreadableError, id="not HTTP"),
         pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000, UnreadableError, id="an endless head"),
