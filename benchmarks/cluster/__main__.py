@@ -21,7 +21,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, done in two minutes: no figures to quote")
-    parser.add_argument("--only", metavar="TEXT", default="", help="measure only the rates and decisions whose name contains TEXT")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="measure only the rates and decisions whose name contains TEXT, all of them if none does"
+    )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     given = parser.parse_args()
     if unknown := set(given.tables) - set(TABLES):
@@ -45,7 +47,7 @@ def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool
         rates.table(testbed, [case for case in _cases(quick=quick) if only in case.name])
     if "decisions" in names:
         decided = [case for case in decisions.CASES if only in case.name]
-        decisions.table(testbed, decided, nodes, 50 if quick else 750, 5 if quick else 50)
+        decisions.table(testbed, decided or decisions.CASES, nodes, 50 if quick else 750, 5 if quick else 50)
     if "latency" in names:
         latency.table(testbed, nodes, 10 if quick else 100)
     if "intake" in names:

@@ -19,6 +19,7 @@ from tests.cluster.installed import installed
 from tests.cluster.options import Options
 from tests.cluster.programs import Programs
 from tests.cluster.resources import RESOURCES, Manifest
+from tests.cluster.waiting import until
 from workloadbuilder.adapters import built_kinds
 from workloadbuilder.adapters.built_kinds import BuiltKind
 from workloadbuilder.adapters.group_objects import Desired, desired, steps
@@ -143,10 +144,25 @@ def selected(pod: Mapping[str, Any]) -> str:
 
 
 def apply(api: Api, namespace: str, *manifests: Manifest, **annotations: str) -> Manifest:
-    """Create objects; return the last one, which gets the namespace and *annotations*."""
+    """Create objects; return the last one, which gets the namespace and *annotations*.
+
+    It is sent again while a controller's webhook refuses it because its cache does not show the others yet.
+    """
     *others, last = manifests
     for each in others:
         if not api.exists(each["kind"], each["metadata"]["name"]):
             api.create(each)
     metadata = {**last["metadata"], "namespace": namespace, "annotations": {**(last["metadata"].get("annotations") or {}), **annotations}}
-    return api.create({**last, "metadata": metadata})
+
+    created: list[Manifest] = []
+
+    def create() -> list[Manifest]:
+        try:
+            created.append(api.create({**last, "metadata": metadata}))
+        except ApiError as error:
+            if not (others and "not found" in str(error)):
+                raise
+        return created
+
+    until(create)
+    return created[0]

@@ -64,8 +64,7 @@ def test_the_keys_of_a_count_are_known_in_each_of_its_namespaces():
 
 
 def test_only_batches_with_the_label_are_taken():
-    (one, two) = load([node("n"), pod("one"), pod("two")]).pods
-    one.labels["job"], two.labels["job"] = "1", "2"
+    (one, two) = load([node("n"), pod("one", labels={"job": "1"}), pod("two", labels={"job": "2"})]).pods
     postponed = PostponedPods()
     first, second, third = (postponed.add([(each, 0)]) for each in (one, two, one))
 
