@@ -80,7 +80,9 @@ class Loop:
         """Resources that were listed before."""
         self._freeze = False
         self._lease_term = self._term = parts.term()
-        """Term as leader, and the term in which writes are decided: 0 until the cache is complete."""
+        """Term as leader, and the term that has begun: 0 until the cache is complete.  A kind that is listed later interrupts decisions only:
+        a term that began again would forget what it has assumed, while its writes go on."""
+        self._waits = False
         self._late = False
         self._searched_term = 0
         """Term at whose start claims were looked for that an earlier process has left annotated."""
@@ -132,7 +134,7 @@ class Loop:
         dry_runs = [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
         now = self._last_run = time.monotonic()
         leads = self._leads(now)
-        if not leads or parts.scheduler is None:
+        if not self._term or parts.scheduler is None:
             # Changes are not used here, and a new leader starts from the whole cache: without this they would accumulate.
             parts.cache.reporter.pop_changes()
         if kinds := parts.cache.needed.newly_needed():
@@ -174,17 +176,21 @@ class Loop:
             else:
                 parts.term_check.end()
                 parts.metrics.term_waits((), 0.0)
-        if blocking := parts.term_check.blocking():
-            self._term = 0
-            self._report_waiting(blocking, now)
-        elif term != self._term and parts.cache.synced:
-            self._begin(term, now)
         parts.metrics.leads(leading=term > 0)
+        if blocking := parts.term_check.blocking():
+            self._report_waiting(blocking, now)
+            return False
+        if self._waits:
+            self._waits = False
+            parts.metrics.term_waits((), 0.0)
+        if term != self._term and parts.cache.synced:
+            self._begin(term, now)
         return self._term > 0
 
     def _report_waiting(self, kinds: Collection[str], now: float) -> None:
         parts = self._parts
         seconds = now - parts.term_check.since
+        self._waits = True
         parts.metrics.term_waits(kinds, seconds)
         if seconds > LATE_SECONDS and not self._late:
             self._late = True
@@ -193,7 +199,6 @@ class Loop:
     def _begin(self, term: int, now: float) -> None:
         parts = self._parts
         self._term = term
-        parts.metrics.term_waits((), 0.0)
         parts.log("info", "term", {"term": term, "waited_seconds": round(now - parts.term_check.since, 3)})
         if parts.scheduler is not None:
             parts.scheduler.restart()

@@ -368,6 +368,30 @@ def test_a_term_does_not_begin_before_every_kind_is_listed():
     assert (["restart"], 1, [BIND, TELL]) == (turning.scheduler.calls, turning.keeping.restarts, turning.publisher.written)
 
 
+def test_a_kind_that_is_listed_late_interrupts_a_term_and_what_is_assumed_stays(clock):
+    turning = Turning(leads=False, real=True, late=("Pod", "ResourceClaim"), synced=False, reads=Reads(schedules=True))
+    turning.turn()
+    turning.leading = True
+    for kind in [each for each in RESOURCES if each != "ResourceClaim"]:
+        objects = [raw(each) for each in (node("n", cpu="1"), pod("first", cpu="1")) if each["kind"] == kind]
+        turning.turn(Listed(kind, objects, "5"))
+    turning.turn(turning.version("Pod", "5"))
+    clock.now += 1.0
+    turning.turn()
+    bound = [each.pod.name for each in turning.publisher.written if isinstance(each, Bind)]
+    assert (["first"], True) == (bound, "ResourceClaim" in turning.start._versions)
+    urgent = pod("second", cpu="1", priority=9)
+    turning.turn(Listed("ResourceClaim", [], "6"), Changed("Pod", "ADDED", raw(urgent), "7"))
+    assert {"ResourceClaim"} == turning.start.blocking()
+    turning.turn(turning.version("ResourceClaim", "6"))
+    for _ in range(3):
+        clock.now += 1.0
+        turning.turn()
+
+    assert ["first"] == [each.pod.name for each in turning.publisher.written if isinstance(each, Bind)]
+    assert 1 == [each[1] for each in turning.logged].count("term")
+
+
 def test_responses_to_writes_do_not_show_that_a_kind_is_complete():
     turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod",))
     turning.leading = 1
