@@ -14,6 +14,7 @@ import time
 
 LARGEST_ANSWER = 512 * 1024 * 1024
 """Limit for a response that is read whole, in bytes."""
+_HTTP_1_0 = 10
 _SHORTEST_SECONDS = 0.001
 _SHOWN = 100
 
@@ -63,6 +64,14 @@ class _Connection:
         read = http.client.HTTPResponse(self._socket)
         try:
             read.begin()
+            if (
+                read.version > _HTTP_1_0
+                and read.length is None
+                and not read.chunked
+                and "close" not in read.getheader("connection", "").lower()
+            ):
+                # http.client takes the end of the connection for the end of the head, too.
+                raise UnreadableError("the response has no length: the server closed the connection within its head")
             self._socket.settimeout(seconds)
             # Of a known length less is an error; without one all that comes is the body.
             body = b"" if _is_large(read.length) else read.read() if read.length is not None else read.read(LARGEST_ANSWER + 1)
@@ -133,4 +142,3 @@ class Exchange:
             connection.close()
         left = max(_SHORTEST_SECONDS, deadline - time.monotonic())
         return _Connection(self._address, self._tls, self._server_name, min(self._connect_seconds, left))
-

@@ -33,6 +33,7 @@ from tests.cluster.waiting import until
 
 NODES, PODS, EVENTS = 50_000, 500_000, 200_000
 MEGABYTES_LIMIT, EVENTS_LIMIT, FAILOVER_LIMIT = 1200.0, 5000.0, 5.0
+LEAST_NODES, MOST_ON_NODE = 100, 50
 LONGEST_SECONDS, POLL_SECONDS = 900.0, 0.5
 _ALGORITHM = "muster_podgroup_scheduling_algorithm_duration_seconds_sum"
 _EVENTS = 'muster_watch_events_total{kind="Pod"}'
@@ -263,6 +264,10 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=PODS)
     given = parser.parse_args()
     sizes = Sizes(given.nodes, given.pods, min(EVENTS, given.pods))
+    if not 0 < given.pods <= MOST_ON_NODE * given.nodes or given.nodes < LEAST_NODES:
+        parser.error(
+            f"--nodes must be at least {LEAST_NODES}, so that the large gang has room, and --pods from 1 to {MOST_ON_NODE} for each node"
+        )
     table = []
     for row in rows(sizes):
         print(" | ".join(row), file=sys.stderr, flush=True)

@@ -87,6 +87,13 @@ def test_a_connection_that_the_server_ends_is_not_used_again(answer, closes):
         assert 2 == len(begun)
 
 
+def test_what_a_server_sends_too_much_is_not_taken_for_the_next_response():
+    with answering([OK + b"HTTP/1.1 500 no\r\nContent-Length: 0\r\n\r\n"], [OK]) as (exchange, _):
+        read = [exchange.response(REQUEST, SECONDS) for _ in range(2)]
+
+    assert [(200, b"ab")] * 2 == [(each.status, each.body) for each in read]
+
+
 def test_values_of_one_header_are_joined_and_names_are_in_lower_case():
     answer = b'HTTP/1.1 200 OK\r\nWarning: 299 - "a"\r\nContent-Length: 0\r\nwarning:\t299 - "b"\r\nRetry-After: 3\r\n\r\n'
     with answering([answer]) as (exchange, _):
@@ -100,6 +107,7 @@ def test_values_of_one_header_are_joined_and_names_are_in_lower_case():
     [
         pytest.param(b"", UnreadableError, id="nothing"),
         pytest.param(OK[:10], UnreadableError, id="half a status"),
+        pytest.param(OK[:20], UnreadableError, id="half a head"),
         pytest.param(OK[:-1], UnreadableError, id="half a body"),
         pytest.param(b"SSH-2.0-x\r\n\r\n", UnreadableError, id="not HTTP"),
         pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000, UnreadableError, id="an endless head"),
