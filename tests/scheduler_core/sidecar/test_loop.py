@@ -390,6 +390,8 @@ def test_a_kind_that_is_listed_late_interrupts_a_term_and_what_is_assumed_stays(
 
     assert ["first"] == [each.pod.name for each in turning.publisher.written if isinstance(each, Bind)]
     assert 1 == [each[1] for each in turning.logged].count("term")
+    # What came in between is not forgotten.
+    assert Status.UNSCHEDULABLE is turning.scheduler.explain("default", "second").decision.status
 
 
 def test_responses_to_writes_do_not_show_that_a_kind_is_complete():

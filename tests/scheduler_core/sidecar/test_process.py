@@ -8,6 +8,7 @@ import queue
 import signal
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from types import SimpleNamespace
@@ -173,6 +174,20 @@ def test_it_keeps_the_lease_if_a_write_may_still_take_effect():
         assert until(lambda: not watching())
 
     assert (["bind"], "one") == (cluster.finished, cluster.leases.holder)
+
+
+def test_a_leader_reads_nothing_while_a_request_of_its_term_before_may_take_effect():
+    sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
+    asked = []
+    informers = SimpleNamespace(watched=lambda: frozenset({"Pod"}), catch_up=lambda *_: asked.append("Pod"))
+    sidecar._term_check._informers = informers
+    sidecar._dispatcher._lost_at = time.monotonic()
+    sidecar._term_check.begin(time.monotonic())
+    assert [] == asked
+    sidecar._dispatcher._lost_at = float("-inf")
+    sidecar._term_check.blocking()
+
+    assert ["Pod"] == asked
 
 
 def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
