@@ -17,6 +17,8 @@ from tests.reliability.campaign import Campaign, Round
 def run(monkeypatch, tmp_path, capsys):
     """Return a function that runs campaigns for a moment, one round of each, and returns status, output and errors."""
     monkeypatch.setattr(tally, "FILE", tmp_path / "tally.json")
+    monkeypatch.setattr(tally, "PUBLISHED", tmp_path / "published.json")
+    (tmp_path / "published.json").write_text("{}")
 
     def started(*campaigns, options=()):
         clock = iter([0.0, *(0.5 for _ in range(2 * len(campaigns))), *[61.0] * 9])
@@ -113,6 +115,8 @@ def test_the_page_quotes_the_table_and_nothing_runs(run, tmp_path, monkeypatch):
     before, after = text.split(page.BEGIN)[0], text.split(page.END)[1]
     assert written.startswith(before)
     assert written.endswith(after)
+    tally.FILE.unlink()
+    assert "| 14 of 1,000 | 0 | 1 failure |" in run(campaign(lambda _: Round(7)), options=("--resume",))[1], "another machine goes on"
 
 
 def test_the_table_names_every_campaign():

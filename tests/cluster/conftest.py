@@ -45,7 +45,7 @@ SINCE = "1.37"
 """First version of Kubernetes for tests that name none: it serves all three kinds."""
 TEST_SECONDS = 300
 """Timeout of a test: several waits on a slow machine; the error of a single wait says more than this timeout."""
-TABLES = ("admission_table", "built_in_kinds", "claim_validation", "definitions", "pod_admission", "programs")
+TABLES = ("again", "admission_table", "built_in_kinds", "claim_validation", "definitions", "pod_admission", "programs")
 """Files of many cases that take little time."""
 MINUTES = (
     *("bench", "build_crash", "build_kueue", "canaries", "certificate_rotation", "client_certificate_by_docs", "move_by_docs"),

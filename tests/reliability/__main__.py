@@ -1,6 +1,6 @@
 """Runner: ``python -m tests.reliability --minutes N [--resume] [NAME...]`` prints a table; 1 if something did not hold.
 
-``--page`` runs nothing: it writes the table of the last runs into the documentation.
+``--page`` runs nothing: it writes the table of the last runs into the documentation, and beside the campaigns what other machines continue.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run rounds of the campaigns in turn until the time is over; the last round is completed."""
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--resume", action="store_true", help="continue the counts and seeds of the last run")
+    parser.add_argument("--resume", action="store_true", help="continue the counts and seeds of the last run, or of the page")
     parser.add_argument("--page", action="store_true", help=f"run nothing, but write what was tried so far into {page.FILE.name}")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
     given = parser.parse_args(arguments)

@@ -19,11 +19,12 @@ _PLACE = re.compile(rf"(?<={re.escape(BEGIN)}\n).*(?={re.escape(END)})", re.DOTA
 
 
 def renew(campaigns: Mapping[str, Campaign], entries: Mapping[str, tally.Entry]) -> None:
-    """Replace the table of the page by that of *entries*; a campaign without one is shown as not run.  Raises MissingError."""
+    """Replace the table of the page by that of *entries*, and publish these; a campaign without one is shown as not run.  Raises MissingError."""
     table = tally.table(campaigns, {name: entries.get(name, tally.Entry()) for name in campaigns})
     when = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}, on {machine()}; Python {platform.python_version()}, Kubernetes {find().version()}."
     written = "\n".join((when, "", *table, ""))
     FILE.write_text(_PLACE.sub(lambda _: written, FILE.read_text(encoding="utf-8")), encoding="utf-8")
+    tally.publish(entries)
 
 
 def machine() -> str:

@@ -1,4 +1,7 @@
-"""What campaigns have tried and seen: a JSON file, replaced as a whole after each round, so that a run can end at any time."""
+"""What campaigns have tried and seen: a JSON file, replaced as a whole after each round, so that a run can end at any time.
+
+The page of the documentation is written from it, and with the page a copy for runs on other machines: counts add up over all of them.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from certs import store
 from tests.reliability.campaign import LONGEST, Campaign, Round
 
 FILE = Path(__file__).parents[2] / ".reliability.json"
+PUBLISHED = Path(__file__).parent / "published.json"
 
 
 class Entry(msgspec.Struct):
@@ -34,13 +38,27 @@ class Entry(msgspec.Struct):
 
 
 def load() -> dict[str, Entry]:
-    """Return the entries by name of their campaign; none if there is no file.  Raises msgspec.DecodeError: it is not ours."""
-    return msgspec.json.decode(FILE.read_bytes(), type=dict[str, Entry]) if FILE.exists() else {}
+    """Return the entries by name of their campaign; without a run on this machine those that are published.
+
+    Raises:
+        msgspec.DecodeError: the file is not ours.
+    """
+    file = FILE if FILE.exists() else PUBLISHED
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, Entry])
 
 
 def save(entries: Mapping[str, Entry]) -> None:
-    """Replace the file."""
-    store.replace(FILE, msgspec.json.format(msgspec.json.encode(entries, order="sorted"), indent=2), store.PRIVATE)
+    """Replace the file of this machine."""
+    _write(FILE, entries, store.PRIVATE)
+
+
+def publish(entries: Mapping[str, Entry]) -> None:
+    """Replace the file for other machines."""
+    _write(PUBLISHED, entries, store.PUBLIC)
+
+
+def _write(file: Path, entries: Mapping[str, Entry], mode: int) -> None:
+    store.replace(file, msgspec.json.format(msgspec.json.encode(entries, order="sorted"), indent=2) + b"\n", mode)
 
 
 def table(campaigns: Mapping[str, Campaign], entries: Mapping[str, Entry]) -> list[str]:
