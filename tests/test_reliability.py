@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import pytest
@@ -58,6 +59,15 @@ def test_a_campaign_that_has_reached_its_goal_lets_others_go_on(run):
         run(*campaigns, options=("--resume",))
 
     assert {"fuzz": [1, 2], "other": [1, 2, 3, 4]} == seeds
+
+
+def test_a_campaign_of_long_rounds_runs_only_if_it_is_named(run):
+    campaigns = [campaign(lambda _: Round(1)), dataclasses.replace(campaign(lambda _: Round(1), "hour"), attack="an hour", only_named=True)]
+
+    assert "an hour" not in run(*campaigns)[1]
+    named = run(*campaigns, options=("hour",))[1]
+    assert "an hour" in named
+    assert "mutated reviews" not in named
 
 
 def test_what_does_not_hold_is_an_error_with_its_seed(run):

@@ -43,7 +43,7 @@ CAMPAIGNS: dict[str, Campaign] = {
         *documents.CAMPAIGNS,
         *live.CAMPAIGNS,
         editors.CAMPAIGN,
-        load.CAMPAIGN,
+        *load.CAMPAIGNS,
         watch.CAMPAIGN,
         expressions.CAMPAIGN,
         guided.CAMPAIGN,
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # SIGTERM also stops all processes started here.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        missing = _run([CAMPAIGNS[each] for each in given.names or CAMPAIGNS], entries, 60 * given.minutes)
+        missing = _run(_chosen(given.names), entries, 60 * given.minutes)
     finally:
         signal.signal(signal.SIGTERM, before)
     print("\n".join(tally.table(CAMPAIGNS, entries)))
@@ -90,6 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, why in missing.items():
         print(f"not run: {name}: {why}", file=sys.stderr)
     return 1 if missing or any(entry.failures for entry in entries.values()) else 0
+
+
+def _chosen(names: Sequence[str]) -> list[Campaign]:
+    """Return the campaigns that are named; without names all of which a round is short."""
+    return [CAMPAIGNS[name] for name in names] or [each for each in CAMPAIGNS.values() if not each.only_named]
 
 
 def _run(campaigns: Sequence[Campaign], entries: dict[str, tally.Entry], seconds: float) -> dict[str, str]:

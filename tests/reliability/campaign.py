@@ -29,6 +29,7 @@ class Campaign:
         goal: number of examples after which the attack counts as complete.
         run: runs the round of a seed; it should take at most two minutes on two cores, a world five.  Raises MissingError if a program that it
             needs was not built.
+        only_named: whether it runs only if the command line names it, since a round takes longer.
 
     """
 
@@ -37,3 +38,4 @@ class Campaign:
     holds: str
     goal: int
     run: Callable[[int], Round]
+    only_named: bool = False

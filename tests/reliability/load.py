@@ -1,6 +1,7 @@
 """Pods that 64 writers create through a real API server and the webhooks, beside a webhook that allows everything.
 
 A round measures the capacity of both in turns, sends half of it for the rest of its time, and floods the webhooks with large bodies.
+The other campaign sends half of the capacity to the same processes for an hour.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ TURNS, PODS = 4, 200
 """Turns of each webhook, and pods of a turn."""
 BATCH = 300
 """Pods after which all are deleted."""
-HALF_SECONDS = 60.0
-"""At half capacity, in each round; 60 rounds are an hour."""
+HALF_SECONDS, HOUR_SECONDS = 60.0, 3600.0
+"""At half capacity: in each round, and without an end between."""
 GROWTH_BYTES = 24 * 1024 * 1024
 """Growth of all processes of the server at half capacity, after the pods are deleted."""
 FLOOD = 160
@@ -54,9 +55,20 @@ class WebhookFailures(NamedTuple):
     failed: float
 
 
-def run(seed: int) -> Round:
-    """Run a round; of its seed only the names depend."""
-    failures: list[str] = []
+class Attacked(NamedTuple):
+    """What a round attacks, and the writers that do it."""
+
+    plane: ControlPlane
+    server: Installed
+    writers: _Writers
+
+
+@contextlib.contextmanager
+def _attacked(seed: int, failures: list[str]) -> Iterator[Attacked]:
+    """Run an API server that calls the webhooks for the pods of one namespace, and the constant one for those of another.
+
+    Calls that failed until the end are added to *failures*.
+    """
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muster-load-")))
         plane = stack.enter_context(ControlPlane())
@@ -68,32 +80,54 @@ def run(seed: int) -> Round:
             plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels[name]}})
         _copy_configurations(plane, constant)
         if not eventually(lambda: _calls_both(plane)):
-            return Round(0, ("the API server does not call both webhooks",))
+            failures.append("the API server does not call both webhooks")
         writers = _Writers(plane, seed, failures)
         stack.callback(writers.close)
         before = _counted(plane)
-        capacity: dict[str, list[float]] = {JUDGED: [], CONSTANT: []}
-        for _, name in itertools.product(range(TURNS), capacity):
-            capacity[name].append(PODS / writers.create(name, PODS))
-            writers.delete(name)
+        yield Attacked(plane, server, writers)
+        failures += unanswered(before, _counted(plane))
+
+
+def run(seed: int) -> Round:
+    """Run a round; of its seed only the names depend."""
+    failures: list[str] = []
+    with _attacked(seed, failures) as (_, server, writers):
+        judged, other = _capacities(writers)
         if failures:
             return Round(writers.created, tuple(failures))
-        judged, other = (statistics.median(capacity[each]) for each in (JUDGED, CONSTANT))
-        grown, sent = _at_half(writers, server, judged / 2)
-        if grown > GROWTH_BYTES:
-            failures.append(f"memory grew by {grown >> 20} MB at half capacity, over {sent} pods")
+        grown = _at_half(writers, server, judged / 2, HALF_SECONDS, failures)
         refused, slowest, recovered = _flooded(server, writers, failures)
-        failures += unanswered(before, _counted(plane))
     figures = {
         "pods/s": judged,
         "pods/s relative to the constant webhook": judged / other,
-        "MB grown at half capacity": grown / 2**20,
+        "MB grown at half capacity": grown,
         "s at half capacity": HALF_SECONDS,
         f"of {FLOOD} large bodies refused": refused,
         "s until the last refusal": slowest,
         "s until a pod is created after it": recovered,
     }
     return Round(writers.created, tuple(failures), figures)
+
+
+def run_hour(seed: int) -> Round:
+    """Send half of the capacity for an hour; of the seed only the names depend."""
+    failures: list[str] = []
+    with _attacked(seed, failures) as (_, server, writers):
+        capacity, _ = _capacities(writers)
+        if failures:
+            return Round(0, tuple(failures))
+        before = writers.created
+        grown = _at_half(writers, server, capacity / 2, HOUR_SECONDS, failures)
+    return Round(1, tuple(failures), {"pods": writers.created - before, "MB grown": grown})
+
+
+def _capacities(writers: _Writers) -> tuple[float, float]:
+    """Return how many pods are created in a second, through the webhooks and through the constant one."""
+    capacity: dict[str, list[float]] = {JUDGED: [], CONSTANT: []}
+    for _, name in itertools.product(range(TURNS), capacity):
+        capacity[name].append(PODS / writers.create(name, PODS))
+        writers.delete(name)
+    return statistics.median(capacity[JUDGED]), statistics.median(capacity[CONSTANT])
 
 
 class _Writers:
@@ -175,16 +209,19 @@ def unanswered(before: WebhookFailures, after: WebhookFailures) -> Iterator[str]
         yield f"failurePolicy answered instead of a webhook: {before} became {after}"
 
 
-def _at_half(writers: _Writers, server: Installed, rate: float) -> tuple[int, int]:
-    """Create pods at *rate*, and delete them again and again; return the growth of the server after the first batch, and the pods."""
-    end, sent, first = time.monotonic() + HALF_SECONDS, 0, 0
+def _at_half(writers: _Writers, server: Installed, rate: float, seconds: float, failures: list[str]) -> float:
+    """Create pods at *rate*, and delete them again and again; return how many MB the server has grown since the first batch."""
+    end, sent, first = time.monotonic() + seconds, 0, 0
     while time.monotonic() < end:
         count = max(WRITERS, min(BATCH, int(rate * (end - time.monotonic()))))
         writers.create(JUDGED, count, rate)
         writers.delete(JUDGED)
         sent += count
         first = first or resident(server.server.pid)
-    return resident(server.server.pid) - first, sent
+    grown = resident(server.server.pid) - first
+    if grown > GROWTH_BYTES:
+        failures.append(f"memory grew by {grown >> 20} MB at half capacity, over {sent} pods")
+    return grown / 2**20
 
 
 def _flooded(server: Installed, writers: _Writers, failures: list[str]) -> tuple[int, float, float]:
@@ -233,11 +270,21 @@ def troubles(answers: Sequence[tuple[int, float]], recovered: float) -> Iterator
         yield f"a large body is refused after {max(refused):.1f} s"
 
 
-CAMPAIGN = Campaign(
-    "load",
-    f"pods created by {WRITERS} writers through API server and webhooks, beside a constant webhook; half of the capacity; a flood of large bodies",
-    f"no create fails or is answered by failurePolicy, memory is flat at half capacity, a flood is refused within {DEADLINE_SECONDS:g} s, and a pod "
-    f"is created within {RECOVERY_SECONDS:g} s after it",
-    200_000,
-    run,
+CAMPAIGNS = (
+    Campaign(
+        "load",
+        f"pods created by {WRITERS} writers through API server and webhooks, beside a constant webhook; half of the capacity; a flood of large bodies",
+        f"no create fails or is answered by failurePolicy, memory is flat at half capacity, a flood is refused within {DEADLINE_SECONDS:g} s, and a pod "
+        f"is created within {RECOVERY_SECONDS:g} s after it",
+        200_000,
+        run,
+    ),
+    Campaign(
+        "load-hour",
+        f"pods created by {WRITERS} writers at half of the capacity, for an hour without an end between",
+        "no create fails or is answered by failurePolicy, memory is flat",
+        1,
+        run_hour,
+        only_named=True,
+    ),
 )
