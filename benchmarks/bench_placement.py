@@ -18,6 +18,7 @@ from benchmarks import clusters, measure
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.options import GREEDY, STRATEGIES
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
@@ -34,6 +35,7 @@ _SAVED = 1.05
 """What a special case must save at least, where it applies."""
 _GPU = "example.com/gpu"
 _GPU_RESOURCES = ((_GPU, 5), ("cpu", 1), ("memory", 1))
+REFUSED_ROOTS = 12
 _UNCACHED_ROOTS = 6
 """Roots for the measurement without caches, which is slow, and equally fast for each root."""
 
@@ -161,6 +163,18 @@ def _growth_and_failures() -> Iterable[list[str]]:
     hopeless = _snapshot([*clusters.nodes(5000), *clusters.gangs(1, 512, prefix="wide"), *_fillers()])
     figure = _median(lambda: _one(hopeless, Status.UNSCHEDULABLE, victims=False))
     yield ["a gang of 512 that cannot fit: decision and diagnosis", _milliseconds(figure), _verdict(figure, 0.1)]
+    yield from _refusals()
+
+
+def _refusals() -> Iterable[list[str]]:
+    """Compare gangs that cannot fit with gangs that are placed, many of each in a cycle: what is computed once for all of them is shared."""
+    refused = _snapshot([*clusters.nodes(5000), *clusters.gangs(REFUSED_ROOTS, 512, prefix="wide"), *_fillers()])
+    placed = _snapshot([*clusters.nodes(5000), *clusters.gangs(750, 4)])
+    runs = {each: functools.partial(_processor_seconds, refused, Status.UNSCHEDULABLE, each) for each in STRATEGIES}
+    rounds = measure.in_turns({**runs, "placed": functools.partial(_processor_seconds, placed, Status.SUCCESS)}, ROUNDS)
+    for name in STRATEGIES:
+        figure = rounds.ratio(name, "placed")
+        yield [f"one of {REFUSED_ROOTS} such gangs / one of 750 placed gangs of 4, {name}, CPU time", f"{figure:.1f}", _verdict(figure, 10)]
 
 
 def _ratio_with_claims(objects: list[clusters.Json], local: int) -> float:
@@ -238,6 +252,18 @@ def _one(snapshot: ClusterSnapshot, status: Status, *, victims: bool) -> float:
     if decision.status is not status or bool(decision.victims) is not victims:
         raise SystemExit(f"unexpected decision: {decision.status}, {len(decision.victims)} victims")
     return seconds
+
+
+def _processor_seconds(snapshot: ClusterSnapshot, status: Status, strategy: str = GREEDY) -> float:
+    """Return the processor time of each root of a cycle."""
+    decider, roots = run_cycle.prepared(snapshot, CycleOptions(strategy=strategy))
+    gc.freeze()
+    started = time.process_time()
+    decisions = [decider.decide(root) for root in roots]
+    seconds = time.process_time() - started
+    if {each.status for each in decisions} != {status}:
+        raise SystemExit(f"not every root is {status}, so the figure is not valid")
+    return seconds / len(roots)
 
 
 def _median(run: Callable[[], float]) -> float:

@@ -47,11 +47,12 @@ def homogeneous(request: PlacementRequest) -> bool:
     return request.memorable and len(request.runs) == 1
 
 
-def slots(state: PlacementState, run: Run) -> Ints:
-    """Return how many pods of *run* each node has capacity for; affinities to other pods are ignored."""
-    profile = state.profile.compile(run.shape)
-    counts: Ints = np.clip(slots_of(free_of(state, profile.rows), profile.amounts, profile.mask), 0, run.count)
-    return np.minimum(counts, admitted(state, run.shape)) if profile.one_by_one else counts
+def slots(state: PlacementState, run: Run, nodes: Nodes | None = None) -> Ints:
+    """Return how many pods of *run* each of *nodes* has capacity for, by default each node; affinities to other pods are ignored."""
+    profile, among = state.profile.compile(run.shape), slice(None) if nodes is None else nodes
+    mask = None if profile.mask is None else profile.mask[among]
+    counts: Ints = np.clip(slots_of(free_of(state, profile.rows, nodes), profile.amounts, mask), 0, run.count)
+    return np.minimum(counts, admitted(state, run.shape)[among]) if profile.one_by_one else counts
 
 
 def capacity(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...]) -> Ints:
@@ -94,7 +95,18 @@ def ranked(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, .
 
 def nodes_of_pods(greedy: Greedy, request: PlacementRequest, held: Held) -> Nodes:
     """Return the node of each pod of a leaf in that domain, in pod order, as far as they were tried; -1 for none."""
-    return _attempted_nodes(greedy, request, held.domain) if held.nodes is None else held.nodes
+    if held.nodes is not None:
+        return held.nodes
+    if homogeneous(request) and held.pods < len(request.entity.waiting):
+        return _filled(greedy.state, request, held)
+    return _attempted_nodes(greedy, request, held.domain)
+
+
+def _filled(state: PlacementState, request: PlacementRequest, held: Held) -> Nodes:
+    """Return the nodes of equal pods that are more than the domain holds: each node takes all that it has capacity for, in any order."""
+    nodes: Nodes = np.full(len(request.entity.waiting), -1, dtype=np.int64)
+    nodes[: held.pods] = held.domain.nodes.repeat(slots(state, request.runs[0], held.domain.nodes))
+    return nodes
 
 
 def _attempted_nodes(greedy: Greedy, request: PlacementRequest, domain: Placement) -> Nodes:

@@ -21,7 +21,7 @@ from scheduler_core.diagnosis.resource_shortage import ShapeCounts, shortages
 from scheduler_core.diagnosis.volume_reasons import volume_cause
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.names import Domain
-from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
@@ -112,7 +112,9 @@ def _shortages(
     # The refused pod itself is one of them.
     others[refusals.pod.shape] = left[refusals.pod.shape] - 1
     elsewhere = sum(left.values()) - 1 - sum(others.values())
-    held = {shape: int(np.isin(used, usable).sum()) for shape, used in placed.items()}
+    is_usable: Bools = np.zeros(len(state.nodes), dtype=bool)
+    is_usable[usable] = True
+    held = {shape: int(is_usable[used].sum()) for shape, used in placed.items()}
     return shortages(refusals, state.nodes, others, max(missing - 1 - elsewhere, 0), held)
 
 

@@ -36,8 +36,9 @@ def assume_pods(state: PlacementState, request: PlacementRequest, nodes: Nodes) 
     cause = state.ledger.fresh()
     if loads:
         state.ledger.assume(tuple(loads), cause)
-    pods = zip(request.entity.waiting, nodes.tolist(), strict=True)
-    state.stateful.assume_all([(pod, node) for pod, node in pods if node >= 0], cause)
+    if state.stateful.active:
+        pods = zip(request.entity.waiting, nodes.tolist(), strict=True)
+        state.stateful.assume_all([(pod, node) for pod, node in pods if node >= 0], cause)
 
 
 def remove_pods(state: PlacementState, pods: Iterable[PodRecord]) -> None:
