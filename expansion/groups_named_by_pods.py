@@ -7,6 +7,7 @@ the group is, and wait for it if it is nowhere.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 
 from expansion.contents import Content, namespace_of, parsed
@@ -92,7 +93,7 @@ class GroupsNamedByPods:
     def _wait(self, group: Name, api_group: str, pods: Iterable[Content]) -> None:
         """Let those of *pods* that have no node wait for a group of another scheduler, which does not exist."""
         # A group of Kubernetes that has the name is another one.
-        name = f"{group.name}.{api_group}" if (group.namespace, group.name) in self._names_of_groups() else group.name
+        name = f"{group.name}.{api_group}" if (group.namespace, group.name) in self._names_of_groups else group.name
         for pod in pods:
             if section(pod, "spec").get("nodeName"):
                 continue
@@ -127,15 +128,16 @@ class GroupsNamedByPods:
 
     def _note_missing(self, namespace: str, name: str, pods: Iterable[Content]) -> None:
         """Note a group of Kubernetes that does not exist; *pods* name it."""
-        names = self._names_of_groups()
+        names = self._names_of_groups
         if (namespace, name) in names or not self._creation.gates.enabled(GENERIC_WORKLOAD):
             return
         others = sorted(each for space, each in names if space == namespace)
         for pod in pods:
             self._tell(pod, GroupMissing(Name(_POD_GROUP, namespace, name), similar_name(name, others)))
 
+    @functools.cached_property
     def _names_of_groups(self) -> set[tuple[str, str]]:
-        """Return the namespaces and names of the groups of Kubernetes."""
+        """The namespaces and names of the groups of Kubernetes; only their members are added."""
         created = {(name.namespace, name.name) for each in self._result.objects if (name := identity(each)).kind == _POD_GROUP}
         given = map(whole_name, (each for kinds in (self._result.kinds, self._cluster.kinds) for each in kinds.get(_POD_GROUP, ())))
         return created | {each for each in given if each is not None}

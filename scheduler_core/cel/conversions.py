@@ -53,7 +53,7 @@ def _to_double(text: str) -> float:
     if _HEX_FLOAT(text):
         try:
             return float.fromhex(text)
-        except OverflowError:
+        except (OverflowError, ValueError):
             raise _refused("double") from None
     if not (_FLOAT(text) or _SPECIAL(text)):
         raise _refused("double")

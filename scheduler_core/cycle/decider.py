@@ -72,6 +72,7 @@ class Decider:
         if options.sparing:
             hold_nominated_devices(state, snapshot.pods)
         self._greedy: Greedy = Complete(state, steps) if steps else Greedy(state)
+        self._causes = diagnosis.DomainCauses(self._greedy)
         self._ledger = self._greedy.state.ledger
         self._nominations = self._greedy.state.nominations
         self.effects = Effects(self._greedy.state.nodes)
@@ -145,11 +146,11 @@ class Decider:
             partly = not request.leaf and not all(
                 verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome, self._behavior)
             )
-            why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
+            why = diagnosis.explain(self._greedy, request, outcome, self._causes) if partly else _NOTHING_WRONG
             self._ledger.rewind(mark)
             decision = self._placed(request, outcome, why, search, released)
             return self._with_retry(decision, entity) if partly and not self._options.sparing and self._options.preempt else decision
-        why = diagnosis.explain(self._greedy, request, outcome)
+        why = diagnosis.explain(self._greedy, request, outcome, self._causes)
         later = diagnosis.explain_later(self._greedy, request, why, self._leaving) if not outcome.success and self._leaving else None
         self._ledger.rewind(mark)
         notes = [AttemptNote.CONFLICTS_OVERLOOKED] if preemption is not None and preemption.overlooks else []

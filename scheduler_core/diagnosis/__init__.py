@@ -26,8 +26,9 @@ fragmentation      largest gang that fits in each domain now
 
 from __future__ import annotations
 
+from scheduler_core.diagnosis.domain_causes import DomainCauses
 from scheduler_core.diagnosis.leaving_pods import explain_later
 from scheduler_core.diagnosis.root_diagnosis import Diagnosis, explain, leftovers
 from scheduler_core.diagnosis.volume_reasons import volumes_not_held
 
-__all__ = ["Diagnosis", "explain", "explain_later", "leftovers", "volumes_not_held"]
+__all__ = ["Diagnosis", "DomainCauses", "explain", "explain_later", "leftovers", "volumes_not_held"]

@@ -31,22 +31,48 @@ from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.node_affinity import own_node
 
+_KNOWN = 1000
+"""Maximum number of causes that are kept."""
+
 
 def domain_of(placement: Placement) -> Domain:
     """Return the domain of a placement; that of the whole cluster has neither key nor value."""
     return Domain(placement.key, placement.value)
 
 
-def cause_in_domain(
-    greedy: Greedy, request: PlacementRequest, held: Held, goal: int, examined: dict[Placement, NodeRefusals]
-) -> DomainCause:
-    """Return why *held* cannot take *goal* pending pods of a leaf; add the refusals of its nodes to *examined*."""
+class DomainCauses:
+    """Causes in the domains of one cycle; those of equal requests are found once while the pods of a domain are the same."""
+
+    def __init__(self, greedy: Greedy) -> None:
+        self.greedy = greedy
+        self._known: dict[tuple[int, int, int, tuple[int, ...]], tuple[DomainCause, NodeRefusals | None]] = {}
+
+    def find(self, request: PlacementRequest, held: Held, goal: int) -> tuple[DomainCause, NodeRefusals | None]:
+        """Return why *held* cannot take *goal* pending pods of a leaf, and the refusals of its nodes if one pod is refused there."""
+        ledger, domain = self.greedy.state.ledger, held.domain
+        if not homogeneous(request) or _has_claims(request.entity.waiting[0]):
+            return _cause_in_domain(self.greedy, request, held, goal)
+        ledger.grow()
+        at = (request.number, domain.serial, int(ledger.versions[domain.serial]), request.versions)
+        if (found := self._known.get(at)) is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            found = self._known[at] = _cause_in_domain(self.greedy, request, held, goal)
+        return found
+
+
+def _has_claims(pod: PodRecord) -> bool:
+    """Return whether causes name claims of *pod*: equal pods have others."""
+    return bool(pod.device_claims or pod.bound_claims or pod.named_volumes)
+
+
+def _cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> tuple[DomainCause, NodeRefusals | None]:
     state, nodes, domain = greedy.state, nodes_of_pods(greedy, request, held), held.domain
     if held.pods >= goal:
         # The cause is not a lack of nodes, but a plugin or an earlier failure.
         reason = greedy.attempt(request, domain).reason
         failed = (AttemptFailed(reason),) if reason is not None else ()
-        return DomainCause(domain_of(domain), len(domain), held.pods, goal, causes=failed, in_order=held.in_order)
+        return DomainCause(domain_of(domain), len(domain), held.pods, goal, causes=failed, in_order=held.in_order), None
     without = np.flatnonzero(nodes < 0)
     pod = request.entity.waiting[int(without[0]) if len(without) else -1]
     with rewound(state):
@@ -54,15 +80,14 @@ def cause_in_domain(
         own = own_node(pod.shape, state.nodes)
         refusals = node_refusals.examine_nodes(state, pod, domain.nodes if own < 0 else np.intersect1d(domain.nodes, own))
         rules = PodRuleReasons.from_refusals(state, refusals)
-    if own < 0:
-        examined[domain] = refusals
+    examined = refusals if own < 0 else None
     refusals = with_domain(state, request, refusals, goal)
     relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals)
     if relaxation is not None and relaxation.pods <= held.pods:
         relaxation = None
     placed, left = _by_shape(request.runs, nodes)
     missing = _shortages(state, refusals, left, max(goal - held.pods, 1), placed)
-    return DomainCause(
+    cause = DomainCause(
         domain_of(domain),
         len(domain),
         held.pods,
@@ -72,6 +97,7 @@ def cause_in_domain(
         relaxation,
         held.in_order,
     )
+    return cause, examined
 
 
 def cause_for_more(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> DomainCause:

@@ -19,7 +19,7 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.domain_capacity import DESCRIBED, Held, homogeneous, needed, nodes_of_pods, ranked
-from scheduler_core.diagnosis.domain_causes import cause_for_more, cause_in_domain, domain_of
+from scheduler_core.diagnosis.domain_causes import DomainCauses, cause_for_more, domain_of
 from scheduler_core.diagnosis.node_refusals import NodeRefusals, examine_nodes, fit_error
 from scheduler_core.diagnosis.volume_reasons import volume_elsewhere
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
@@ -36,12 +36,12 @@ _SHAPES = 16
 """Maximum number of shapes with their own reasons."""
 
 
-def cause(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Path) -> tuple[FailedGroup, Mapping[str, FitError]]:
+def cause(causes: DomainCauses, request: PlacementRequest, parent: Placement, path: Path) -> tuple[FailedGroup, Mapping[str, FitError]]:
     """Return why the leaf *request* fails inside *parent*; the ledger must be as it was when it was tried.
 
     The second result is the cause of each pod; pods that fit or were not tried are omitted.
     """
-    entity = request.entity
+    greedy, entity = causes.greedy, request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
         return TooFewMembers(path, members, entity.minimum), {}
     places = greedy.placements(request, parent)
@@ -49,19 +49,19 @@ def cause(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Pa
         return no_domain(greedy.state, request, parent, path), {}
     order, need = ranked(greedy, request, places), needed(greedy.state, request)
     own = own_node(entity.waiting[0].shape, greedy.state.nodes) if entity.name.kind == "Pod" else -1
-    examined: dict[Placement, NodeRefusals] = {}
+    found = [causes.find(request, each, need) for each in order[:DESCRIBED]]
     why = PodsDoNotFit(
         path,
         domain_of(parent),
         PodDemand(len(entity.waiting), need, len(entity.running), _requests(greedy.state, request)),
-        tuple(cause_in_domain(greedy, request, each, need, examined) for each in order[:DESCRIBED]),
+        tuple(why_not for why_not, _ in found),
         entity.key,
         _further(order, len(places)),
         undivided=len(order) == 1 and order[0].domain is parent,
         own_node=greedy.state.nodes.names[own] if own >= 0 else "",
         elsewhere=volume_elsewhere(greedy.state, request, places),
     )
-    return why, _refused(greedy, request, order[0], examined.get(order[0].domain))
+    return why, _refused(greedy, request, order[0], found[0][1])
 
 
 def brief(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Path) -> FailedGroup:
@@ -86,14 +86,15 @@ def reasons(
 ) -> dict[str, FitError]:
     """Return why each of *pods* has no node in *domain*, in kube-scheduler's terms; pods that fit are omitted.
 
-    *examined* is the result for one of *pods*, if it is known.
+    *examined* is the result for one of *pods*, or for an equal one, if it is known.
     """
     known: dict[tuple[PodShape, NamedVolumes], FitError | None] = {}
+    first = (examined.pod.shape, examined.pod.named_volumes) if examined is not None else None
     result: dict[str, FitError] = {}
     for pod in pods:
         key = pod.shape, pod.named_volumes
         if key not in known and len(known) < _SHAPES:
-            refusals = examined if examined is not None and pod is examined.pod else examine_nodes(state, pod, domain.nodes)
+            refusals = examined if examined is not None and key == first else examine_nodes(state, pod, domain.nodes)
             known[key] = None if refusals.feasible else fit_error(state, refusals)
         if (reason := known.get(key)) is not None:
             result[pod.key] = reason

@@ -16,6 +16,7 @@ from scheduler_core.causes.groups import (
     StorageExceeded,
 )
 from scheduler_core.causes.missed_placements import GreedyLimit
+from scheduler_core.diagnosis.domain_causes import DomainCauses
 from scheduler_core.diagnosis.greedy_limits import limits_of_greedy
 from scheduler_core.diagnosis.tree_cause import TreeCause
 from scheduler_core.diagnosis.volume_reasons import storage_exceeded
@@ -46,10 +47,10 @@ class Diagnosis(Record, frozen=True):
     limits: tuple[GreedyLimit, ...] = ()
 
 
-def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Diagnosis:
+def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome, known: DomainCauses | None = None) -> Diagnosis:
     """Return why *request*, for which ``place`` returned *outcome*, is not placed; after a success, why not all of it.
 
-    The ledger must be as it was when *request* was tried; it is not changed.
+    The ledger must be as it was when *request* was tried; it is not changed.  *known* keeps causes for further requests of a cycle.
     """
     path = (request.entity.name,)
     if outcome.status is Status.ERROR:
@@ -57,7 +58,7 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
     if outcome.reason is AttemptResult.STORAGE_EXCEEDED:
         same = _same_for_all(request, StorageExceeded(path, storage_exceeded(greedy.state, request)))
         return replaced(same, limits=limits_of_greedy(greedy, request))
-    tree = TreeCause(greedy)
+    tree = TreeCause(known or DomainCauses(greedy))
     limits: tuple[GreedyLimit, ...] = ()
     if outcome.success or outcome.reason in NOTHING_NEW:
         with rewound(greedy.state):
@@ -78,7 +79,7 @@ def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutco
     """
     if outcome.placed == sum(len(leaf.waiting) for leaf in request.entity.leaves()):
         return {}
-    tree = TreeCause(greedy)
+    tree = TreeCause(DomainCauses(greedy))
     tree.left_over(request, outcome, (request.entity.name,), explained=False)
     return dict(_pods(request, outcome, tree))
 

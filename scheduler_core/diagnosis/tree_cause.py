@@ -25,11 +25,10 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.diagnosis import pod_group_cause
 from scheduler_core.diagnosis.domain_capacity import DESCRIBED, capacity, places_to_try
-from scheduler_core.diagnosis.domain_causes import domain_of
+from scheduler_core.diagnosis.domain_causes import DomainCauses, domain_of
 from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.names import Name
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 
@@ -54,10 +53,10 @@ class TreeCause:
 
     """
 
-    def __init__(self, greedy: Greedy) -> None:
+    def __init__(self, causes: DomainCauses) -> None:
         self.groups: dict[Name, GroupCause] = {}
         self.pods: dict[str, FitError] = {}
-        self._greedy = greedy
+        self._causes, self._greedy = causes, causes.greedy
 
     @property
     def hides_reasons_from_pods(self) -> bool:
@@ -68,7 +67,7 @@ class TreeCause:
         """Return the cause of *request*, which fails inside *parent* on the present ledger."""
         if request.leaf:
             cause: FailedGroup
-            cause, pods = pod_group_cause.cause(self._greedy, request, parent, path)
+            cause, pods = pod_group_cause.cause(self._causes, request, parent, path)
             self.pods.update(pods)
         else:
             cause = self._failing_composite(request, parent, path)

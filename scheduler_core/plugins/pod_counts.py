@@ -78,7 +78,10 @@ class Watch:
 
     def has(self, crowd: PodCrowd) -> bool:
         """Return whether the pods of *crowd* belong to all sets."""
-        return all(each.has(crowd.namespace, crowd.labels) for each in self.sets)
+        for each in self.sets:  # noqa: SIM110 - as in ``admits``
+            if not each.has(crowd.namespace, crowd.labels):
+                return False
+        return True
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +97,7 @@ def join(watch: Watch, crowd: PodCrowd) -> None:
     crowd.watched_by.append((watch.tally, watch.living))
     for node, count in crowd.living.items():
         watch.tally.add(node, count)
-    if not watch.living:
+    if crowd.leaving and not watch.living:
         for node, count in crowd.leaving.items():
             watch.tally.add(node, count)
 

@@ -92,8 +92,14 @@ class Mutator:
         self._pool = pool
 
     def value(self, given: Any) -> Any:
-        """Return a copy of a JSON value with one to four changes; the given value stays as it is."""
-        given = copy.deepcopy(given)
+        """Return a copy of a JSON value with one to four changes; the given value stays as it is.
+
+        A value that is nested too deeply for a copy, because it was changed before, is returned.
+        """
+        try:
+            given = copy.deepcopy(given)
+        except RecursionError:
+            return given
         for _ in range(self.random.randint(1, 4)):
             given = self._changed(given)
         return given

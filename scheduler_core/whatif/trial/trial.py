@@ -57,6 +57,12 @@ class Earlier(Record, frozen=True):
     pods: tuple[PodRecord, ...]
 
 
+def _can_evict(snapshot: ClusterSnapshot) -> bool:
+    """Return whether a cycle could have a successor: some pods have a lower priority than others, or claims can be deallocated."""
+    priorities = {*snapshot.priorities.values(), *(pod.priority for pod in snapshot.pods), *((0,) if snapshot.groups else ())}
+    return len(priorities) > 1 or snapshot.devices is not None
+
+
 class _Edited:
     """The cluster after an edit, as the root is tried on it.
 
@@ -215,7 +221,7 @@ class Trial:
         self._spend(_PREPARED_AGAIN * self._cluster_size + _DECIDED * self._before)
         try:
             snapshot = self._changed(self.steps(edit))
-            if not (self._options.evict or self._options.placing.preempt_for_leftovers):
+            if not (self._options.placing.preempt_for_leftovers or (self._options.evict and _can_evict(snapshot))):
                 return self._turn(snapshot, self._options) is not None
             statuses = [each.status for each in run_cycle(snapshot, self._options).decisions if each.root == self.root]
             return bool(statuses) and statuses[-1] is Status.SUCCESS

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core import diagnosis
+from scheduler_core.diagnosis import domain_causes
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.names import Domain
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
@@ -356,3 +358,28 @@ def test_amounts_are_written_for_people(resource, value, want):
 )
 def test_domains_are_named(values, want):
     assert want == phrases.domain_names([Domain(RACK, value) for value in values])
+
+
+def test_the_cause_of_equal_gangs_is_found_once_while_the_pods_of_a_domain_are_the_same(monkeypatch):
+    found = []
+    find = domain_causes._cause_in_domain
+    monkeypatch.setattr(domain_causes, "_cause_in_domain", lambda *given: (found.append(given), find(*given))[1])
+    nodes = [node(f"{rack}-{number}", rack=rack) for rack in "ab" for number in range(2)]
+    objects = [*nodes, *(each for name in "xyz" for each in (group(name, 9, key=RACK), *pods(name, 9)))]
+    apart = [diagnosis.explain(*each) for each in outcomes(objects)]
+    found.clear()
+    (greedy, *first), second, third = outcomes(objects)
+    known = diagnosis.DomainCauses(greedy)
+
+    together = [diagnosis.explain(greedy, *first, known), diagnosis.explain(*second, known)]
+    assert 2 == len(found), "one of each rack"
+    assert apart[:2] == together
+    assert ["x", "y"] == [each.cause.path[-1].name for each in together]
+
+    # A pod more in one of the racks.
+    topology, ledger = greedy.state.topology, greedy.state.ledger
+    taken = topology.divide(topology.root, RACK).domains[0].nodes[:1]
+    ledger.assume((PodLoad(first[0].entity.waiting[0].shape, taken),), ledger.fresh())
+    again = diagnosis.explain(greedy, third[1], greedy.place(third[1]), known)
+    assert 3 == len(found)
+    assert [8, 7] == [each.pods for each in again.cause.domains]

@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.cluster.load import load
-from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.node_kinds import kinds
+from scheduler_core.whatif.trial import trial as trials
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
@@ -76,7 +77,9 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
     return met
 
 
-@pytest.mark.parametrize("options", [COMPLETE, CycleOptions()], ids=["complete", "greedy"])
+@pytest.mark.parametrize(
+    "options", [COMPLETE, CycleOptions(), CycleOptions(strategy="complete", evict=True)], ids=["complete", "greedy", "evict"]
+)
 @settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2))))
 def test_a_change_gives_the_same_result_tried_and_simulated_again(options, objects):
@@ -191,6 +194,20 @@ def test_pods_of_other_roots_leave_before_and_after_nodes_are_added(spec):
         assert 3 == len(trial.placed(Both(Both(first, second), third)))
         # There is no capacity for one more.
         assert trial.placed(Both(Both(Both(first, second), third), all_pods)) is None
+
+
+@pytest.mark.parametrize("priority", [0, 1])
+def test_later_roots_are_decided_only_if_a_pod_can_be_evicted(priority, monkeypatch):
+    cycles = []
+    monkeypatch.setattr(trials, "run_cycle", lambda *given: (cycles.append(given), run_cycle(*given))[1])
+    later = [gang("z", 9, ""), *waiting("z", 9, priority=-priority)]
+    objects = [node("a1"), pod("r", on="a1", cpu=3), gang("g", 2), *waiting("g", 2, cpu=4), *later]
+    snapshot, options = load(objects), CycleOptions(strategy="complete", evict=True)
+    root = Name("PodGroup", "default", "g")
+    trial = Trial(snapshot, options, Subject.from_snapshot(snapshot, root), Book(objects))
+
+    assert trial.holds(Both(Evicted((Name("Pod", "default", "r"),), ("default/r",)), Lowered(root, 2, 1)))
+    assert priority == len(cycles)
 
 
 def test_what_is_tried_leaves_no_trace():
