@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from scheduler_core.exact.volumes.named_pods import counted
 from scheduler_core.model.decision import Eviction
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import PODS, Bools, Nodes
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.candidate_placements import PinError, pinned_domain
@@ -181,7 +182,12 @@ class Proving(Preemptor):
         self._request = request = complete.request(root)
         # Inside a given domain the root's own topology key is satisfied.
         self._inside = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
-        self.requirements = self._question(complete)
+        self._complete = complete
+
+    @functools.cached_property
+    def requirements(self) -> RootRequirements:
+        """What the root demands; only a search for other victims asks for it."""
+        return self._question(self._complete)
 
     @property
     def explored(self) -> int:
@@ -272,13 +278,24 @@ def _least(request: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
 
 
 def _least_of_leaf(request: PlacementRequest) -> tuple[Counter[int], Counter[int]]:
-    needed = lacking(request)
-    shapes: list[PodShape] = [pod.shape for pod in request.entity.waiting]
-    counts = Counter(shape.serial for shape in shapes)
-    fewest = Counter({serial: max(0, needed - (len(shapes) - count)) for serial, count in counts.items()})
-    requests = [dict(shape.requests) for shape in shapes]
-    rows = {row for each in requests for row in each}
-    return fewest, Counter({row: sum(sorted(each.get(row, 0) for each in requests)[:needed]) for row in rows})
+    needed, waiting = lacking(request), len(request.entity.waiting)
+    counts, requests = Counter[int](), list[tuple[Mapping[int, int], int]]()
+    for run in request.runs:
+        counts[run.shape.serial] += run.count
+        requests.append((dict(run.shape.requests), run.count))
+    fewest = Counter({serial: max(0, needed - (waiting - count)) for serial, count in counts.items()})
+    rows = {row for each, _ in requests for row in each}
+    return fewest, Counter({row: _least_sum([(each.get(row, 0), count) for each, count in requests], needed) for row in rows})
+
+
+def _least_sum(amounts: Iterable[tuple[int, int]], number: int) -> int:
+    """Return the sum of the *number* least amounts, of which each is there as often as its second number says."""
+    total = 0
+    for amount, count in sorted(amounts):
+        taken = min(count, number)
+        total += taken * amount
+        number -= taken
+    return total
 
 
 def eviction_quality(preemption: Preemption[Proposal] | Preemption[None] | None) -> Eviction | None:

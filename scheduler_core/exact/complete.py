@@ -52,6 +52,7 @@ class Complete(Greedy):
         self.search = Search("complete", "not-searched")
         self._named_pods = NamedPods()
         self._shapes_alone = Signatures()
+        self._possible_when_empty: dict[int, bool] = {}
 
     def place(self, request: PlacementRequest) -> PlacementOutcome:
         """Return the result of a root; ``search`` describes the search."""
@@ -112,12 +113,20 @@ class Complete(Greedy):
 
     def _refuted_outcome(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
         """Return the result of a root without a placement.  If an empty cluster has none either, no eviction can help."""
+        possible = self._possible_when_empty.get(request.number)
+        if possible is None:
+            possible = self._is_possible_when_empty(request)
+            if request.memorable:
+                self._possible_when_empty[request.number] = possible
+        return greedy if possible else dataclasses.replace(greedy, status=Status.UNRESOLVABLE)
+
+    def _is_possible_when_empty(self, request: PlacementRequest) -> bool:
+        """Return whether an empty cluster has a placement of *request*, or whether that is not known."""
         try:
             search = TreeSearch(self.state, self._to_search(request), StepBudget(self._steps), empty=True)
-            possible = search.plan(self.state.topology.root) is not None
+            return search.plan(self.state.topology.root) is not None
         except StepsSpentError:
-            return greedy
-        return greedy if possible else dataclasses.replace(greedy, status=Status.UNRESOLVABLE)
+            return True
 
     def _search(self, request: PlacementRequest, budget: StepBudget) -> PlacementOutcome | None:
         """Return the completed plan of the best domain of the root; None if no domain has a plan.

@@ -51,8 +51,9 @@ class RootRequirements:
 class Prover(RootPlacer[ProposalT_co], Protocol[ProposalT_co]):
     """Places a root, and proves that it can or cannot be placed."""
 
-    requirements: RootRequirements
-    """Requirements of the root."""
+    @property
+    def requirements(self) -> RootRequirements:
+        """Return the requirements of the root."""
 
     @property
     def explored(self) -> int:
