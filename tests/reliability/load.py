@@ -276,7 +276,7 @@ CAMPAIGNS = (
         f"pods created by {WRITERS} writers through API server and webhooks, beside a constant webhook; half of the capacity; a flood of large bodies",
         f"no create fails or is answered by failurePolicy, memory is flat at half capacity, a flood is refused within {DEADLINE_SECONDS:g} s, and a pod "
         f"is created within {RECOVERY_SECONDS:g} s after it",
-        200_000,
+        20_000,
         run,
     ),
     Campaign(
