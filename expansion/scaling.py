@@ -148,4 +148,6 @@ def _replaced(content: Any, path: Path, value: Any) -> Any:
         listed = [*content]
         listed[first] = _replaced(listed[first], rest, value)
         return listed
-    return {**content, first: _replaced(content.get(first) if isinstance(content.get(first), (dict, list)) else {}, rest, value)}
+    # What is not a mapping, in an object that the API server refuses, is replaced.
+    mapping = content if isinstance(content, Mapping) else {}
+    return {**mapping, first: _replaced(mapping.get(first), rest, value)}

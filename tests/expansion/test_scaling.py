@@ -101,6 +101,9 @@ def test_another_number():
     assert {"parallelism": 5, "completions": 5} == wide["spec"]
     long = with_number(content("batch/v1", "Job", {"parallelism": 2, "completions": 9}), ("spec", "parallelism"), 5)
     assert {"parallelism": 5, "completions": 9} == long["spec"]
+    for spec in ({}, {"trainer": []}, {"trainer": "x"}):
+        replaced = with_number(content("trainer.kubeflow.org/v1alpha1", "TrainJob", spec), ("spec", "trainer", "numNodes"), 2)
+        assert {"numNodes": 2} == replaced["spec"]["trainer"], spec
     created = with_number(content("trainer.kubeflow.org/v1alpha1", "TrainJob", {}), ("spec", "trainer", "numNodes"), 2)
     assert {"trainer": {"numNodes": 2}} == created["spec"]
 
