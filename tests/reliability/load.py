@@ -36,7 +36,7 @@ BATCH = 300
 HALF_SECONDS, HOUR_SECONDS = 60.0, 3600.0
 """At half capacity: in each round, and without an end between."""
 GROWTH_BYTES = 24 * 1024 * 1024
-"""Growth of all processes of the server at half capacity, after the pods are deleted."""
+"""Growth of all processes of the server at half capacity, after pods are deleted."""
 FLOOD = 160
 """Connections that send a large body at once: more than may wait."""
 CONNECT_SECONDS = 60.0
@@ -210,17 +210,18 @@ def unanswered(before: WebhookFailures, after: WebhookFailures) -> Iterator[str]
 
 
 def _at_half(writers: _Writers, server: Installed, rate: float, seconds: float, failures: list[str]) -> float:
-    """Create pods at *rate*, and delete them again and again; return how many MB the server has grown since the first batch."""
-    end, sent, first = time.monotonic() + seconds, 0, 0
+    """Create pods at *rate*, and delete them again and again; return how many MB the server is larger in the last fifth than in the first."""
+    end, sent, sizes = time.monotonic() + seconds, 0, list[int]()
     while time.monotonic() < end:
         count = max(WRITERS, min(BATCH, int(rate * (end - time.monotonic()))))
         writers.create(JUDGED, count, rate)
         writers.delete(JUDGED)
         sent += count
-        first = first or resident(server.server.pid)
-    grown = resident(server.server.pid) - first
+        sizes.append(resident(server.server.pid))
+    fifth = -(-len(sizes) // 5)
+    grown = statistics.median(sizes[-fifth:]) - statistics.median(sizes[:fifth])
     if grown > GROWTH_BYTES:
-        failures.append(f"memory grew by {grown >> 20} MB at half capacity, over {sent} pods")
+        failures.append(f"memory grew by {grown / 2**20:.0f} MB at half capacity, over {sent} pods")
     return grown / 2**20
 
 
