@@ -31,8 +31,8 @@ from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.node_affinity import own_node
 
-_KNOWN = 1000
-"""Maximum number of causes that are kept."""
+_KEPT_NODES = 500_000
+"""Maximum number of nodes of all domains with a cause that is kept: a refusal takes some 50 bytes for each of its nodes."""
 
 
 def domain_of(placement: Placement) -> Domain:
@@ -46,17 +46,20 @@ class DomainCauses:
     def __init__(self, greedy: Greedy) -> None:
         self.greedy = greedy
         self._known: dict[tuple[int, int, int, tuple[int, ...]], tuple[DomainCause, NodeRefusals | None]] = {}
+        self._nodes = 0
 
     def find(self, request: PlacementRequest, held: Held, goal: int) -> tuple[DomainCause, NodeRefusals | None]:
         """Return why *held* cannot take *goal* pending pods of a leaf, and the refusals of its nodes if one pod is refused there."""
         ledger, domain = self.greedy.state.ledger, held.domain
-        if not homogeneous(request) or _has_claims(request.entity.waiting[0]):
+        if not homogeneous(request) or any(map(_has_claims, request.entity.waiting)):
             return _cause_in_domain(self.greedy, request, held, goal)
         ledger.grow()
         at = (request.number, domain.serial, int(ledger.versions[domain.serial]), request.versions)
         if (found := self._known.get(at)) is None:
-            if len(self._known) >= _KNOWN:
+            self._nodes += len(domain)
+            if self._nodes > _KEPT_NODES:
                 self._known.clear()
+                self._nodes = len(domain)
             found = self._known[at] = _cause_in_domain(self.greedy, request, held, goal)
         return found
 
