@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.state import PlacementState
@@ -51,7 +52,7 @@ class DomainCauses:
     def find(self, request: PlacementRequest, held: Held, goal: int) -> tuple[DomainCause, NodeRefusals | None]:
         """Return why *held* cannot take *goal* pending pods of a leaf, and the refusals of its nodes if one pod is refused there."""
         ledger, domain = self.greedy.state.ledger, held.domain
-        if not homogeneous(request) or any(map(_has_claims, request.entity.waiting)):
+        if not homogeneous(request) or _have_claims(request.entity.waiting):
             return _cause_in_domain(self.greedy, request, held, goal)
         ledger.grow()
         at = (request.number, domain.serial, int(ledger.versions[domain.serial]), request.versions)
@@ -64,9 +65,9 @@ class DomainCauses:
         return found
 
 
-def _has_claims(pod: PodRecord) -> bool:
-    """Return whether causes name claims of *pod*: equal pods have others."""
-    return bool(pod.device_claims or pod.bound_claims or pod.named_volumes)
+def _have_claims(pods: Iterable[PodRecord]) -> bool:
+    """Return whether causes name claims of *pods*: equal pods have others."""
+    return any(pod.device_claims or pod.bound_claims or pod.named_volumes is not NO_NAMED_VOLUMES for pod in pods)
 
 
 def _cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> tuple[DomainCause, NodeRefusals | None]:
