@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core import diagnosis
 from scheduler_core.causes.attempts import AttemptResult
+from scheduler_core.cluster.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.diagnosis import DomainCauses, domain_causes
+from scheduler_core.model.options import STRATEGIES
 from scheduler_core.model.status import Status
 from scheduler_core.placement.outcome import assigned
 from tests.sampling import sampled
@@ -44,6 +50,32 @@ def test_the_order_of_the_objects_changes_nothing(objects, random):
     random.shuffle(objects)
 
     assert want == [diagnosis.explain(*each) for each in outcomes(objects)]
+
+
+def with_copies(objects):
+    """Return the objects with a copy of each group and of each pod that waits: equal roots follow each other."""
+    copied = [each for each in objects if each["kind"].endswith("PodGroup") or (each["kind"] == "Pod" and not each["spec"].get("nodeName"))]
+    names = {each["metadata"]["name"] for each in copied}
+
+    def renamed(value):
+        match value:
+            case dict():
+                return {key: renamed(inner) for key, inner in value.items()}
+            case list():
+                return [renamed(inner) for inner in value]
+        return f"{value}-copy" if isinstance(value, str) and value in names else value
+
+    return [*objects, *map(renamed, copied)]
+
+
+@at_random
+@given(clusters())
+def test_causes_that_are_kept_are_those_that_are_found_anew(objects):
+    snapshot = load(with_copies(objects))
+    for strategy in STRATEGIES:
+        kept = run_cycle(snapshot, CycleOptions(strategy=strategy))
+        with mock.patch.object(DomainCauses, "find", lambda causes, *given: domain_causes._cause_in_domain(causes.greedy, *given)):
+            assert run_cycle(snapshot, CycleOptions(strategy=strategy)) == kept
 
 
 @at_random
