@@ -2,17 +2,24 @@
 
 import asyncio
 import fcntl
+import gc
 import os
 import signal
+import socket
+import ssl
+import struct
 import types
+import weakref
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from certs import store
+from tests.webhooks.running import new_pair
 from validators.object_lookup import NOTHING
 from webhooks.server import memory, tls
-from webhooks.server.connection import limited
+from webhooks.server.connection import Loop, limited
 from webhooks.server.worker import Worker
 from webhooks.settings import Settings
 
@@ -83,3 +90,51 @@ def test_tls_holds_little_of_a_connection_that_is_not_read():
     asyncio.run(run())
 
     assert [32 * 1024] == limits
+
+
+@pytest.mark.parametrize("ends", ["orderly", "suddenly"])
+def test_a_connection_is_freed_when_the_client_ends_it(ends, tmp_path):
+    """Not when its keep-alive time ends, nor by a collector that waits for 20,000 objects: TLS buffers take 30 KB."""
+    store.write(tmp_path, new_pair())
+    served = []
+
+    async def application(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    def ask(port):
+        client = ssl.create_default_context(cafile=tmp_path / "ca.crt")
+        with client.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost") as sock:
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+            if ends == "suddenly":
+                # With a reset, as that of a client that does not read what it has got.
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    async def run():
+        config = uvicorn.Config(application, http=limited(Settings.from_environ({}), lambda _code: None), timeout_keep_alive=3600)
+        config.load()
+        state = ServerState()
+
+        def connection():
+            made = config.http_protocol_class(config=config, server_state=state, app_state={}, _loop=asyncio.get_running_loop())
+            served.append(weakref.ref(made))
+            return made
+
+        context = tls.load(str(tmp_path / "tls.crt"), str(tmp_path / "tls.key")).context
+        server = await asyncio.get_running_loop().create_server(connection, "127.0.0.1", 0, ssl=context)
+        for _ in range(5):
+            await asyncio.to_thread(ask, server.sockets[0].getsockname()[1])
+        for _ in range(500):
+            if not any(each() for each in served):
+                break
+            await asyncio.sleep(0.01)
+        server.close()
+
+    gc.disable()
+    try:
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            runner.run(run())
+            assert [None] * 5 == [each() for each in served]
+    finally:
+        gc.enable()

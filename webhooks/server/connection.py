@@ -117,9 +117,14 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timer of the head."""
+        """Cancel the timers.
+
+        uvicorn lets that of an idle connection run if the client ends it with an error: the connection, whose TLS buffers take 30 KB,
+        would live until then.
+        """
         self._stop_timer()
         super().connection_lost(exc)
+        self._unset_keepalive_if_required()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that cannot be parsed; called by uvicorn."""
