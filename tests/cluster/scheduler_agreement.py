@@ -149,13 +149,24 @@ def observed(api: Api, cluster: RandomCluster) -> Result:
         names = {group["metadata"]["name"] for group, each in zip(leaves, conditions, strict=True) if each["status"] == "True"}
         of_leaf = {each["metadata"]["name"]: each["spec"].get("schedulingGroup", {}).get("podGroupName", "") for each in cluster.pods}
         wanted = {name for name, group in of_leaf.items() if (group or name) in names}
-        until(lambda: all(places().values()), told=lambda: f"not all bound: {places()}")
+        try:
+            until(lambda: all(places().values()))
+        except AssertionError:
+            raise PartlyBoundError(f"kube-scheduler binds a part only: {places()}") from None
         return Result("Success", places(), volumes=_volumes(api, namespace), devices=_devices(api, cluster))
     message = next(each["message"] for each in conditions if each["status"] == "False")
     victims = () if "preempting" not in message else _victims(api, namespace, int(message.partition("preempting ")[2].split()[0]))
     failed = any(each["reason"] == "SchedulerError" for each in conditions)
     status = "Error" if failed else "Unschedulable"
     return Result(status, {name: on for name, on in places().items() if on}, victims, message=message)
+
+
+class PartlyBoundError(AssertionError):
+    """kube-scheduler decided for a group and does not bind all its pods, so that there is no decision to compare.
+
+    It happens if pods share a claim: each allocates it for itself, and all but the first fail with "got allocated elsewhere in the meantime"
+    and may find no node then.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
