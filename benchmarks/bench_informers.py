@@ -196,6 +196,8 @@ def _event_rows(server: StandIn, replica: Replica, events: int) -> Iterator[list
     before, used, started = replica.sidecar.metric(_EVENTS), replica.running.processor_seconds(), time.monotonic()
     server.api.send("POST", "/stand-in/changes", b"{}", query=(("count", str(events)),), seconds=LONGEST_SECONDS)
     while replica.sidecar.metric(_EVENTS) < before + events:
+        if time.monotonic() > started + LONGEST_SECONDS:
+            raise SystemExit(f"the events are not applied within {LONGEST_SECONDS:g} s")
         # More frequent requests would be a part of what is measured.
         time.sleep(POLL_SECONDS)
     seconds, used = time.monotonic() - started, replica.running.processor_seconds() - used

@@ -137,7 +137,7 @@ class GroupsNamedByPods:
 
     @functools.cached_property
     def _names_of_groups(self) -> set[tuple[str, str]]:
-        """The namespaces and names of the groups of Kubernetes; only their members are added."""
+        """Return the namespaces and names of the groups of Kubernetes, which are all known by now: only their members are added."""
         created = {(name.namespace, name.name) for each in self._result.objects if (name := identity(each)).kind == _POD_GROUP}
         given = map(whole_name, (each for kinds in (self._result.kinds, self._cluster.kinds) for each in kinds.get(_POD_GROUP, ())))
         return created | {each for each in given if each is not None}

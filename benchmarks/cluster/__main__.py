@@ -22,12 +22,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, done in two minutes: no figures to quote")
     parser.add_argument(
-        "--only", metavar="TEXT", default="", help="measure only the rates and decisions whose name contains TEXT, all of them if none does"
+        "--only",
+        metavar="TEXT",
+        default="",
+        help="measure only the rates and decisions whose name contains TEXT; all decisions if it is in the name of a rate only",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     given = parser.parse_args()
     if unknown := set(given.tables) - set(TABLES):
         parser.error(f"unknown table {', '.join(sorted(unknown))}; must be one of {', '.join(TABLES)}")
+    if not any(given.only in case.name for case in (*_cases(quick=given.quick), *decisions.CASES)):
+        parser.error(f"no rate and no decision has {given.only!r} in its name")
     try:
         plane = ControlPlane()
     except MissingError as error:

@@ -182,12 +182,11 @@ class Proving(Preemptor):
         self._request = request = complete.request(root)
         # Inside a given domain the root's own topology key is satisfied.
         self._inside = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
-        self._complete = complete
 
     @functools.cached_property
     def requirements(self) -> RootRequirements:
-        """What the root demands; only a search for other victims asks for it."""
-        return self._question(self._complete)
+        """Return what the root demands; only a search for other victims asks for it."""
+        return self._question()
 
     @property
     def explored(self) -> int:
@@ -207,11 +206,11 @@ class Proving(Preemptor):
         """Return nothing: all plugins are called."""
         return {}
 
-    def _question(self, complete: Complete) -> RootRequirements:
+    def _question(self) -> RootRequirements:
         state, request = self._state, self._request
         exact = searchable(request) and counted(request) and not satisfied(request) and not state.plugins
         try:
-            domains = complete.placements(request, state.topology.root) if exact else (state.topology.root,)
+            domains = self._greedy.placements(request, state.topology.root) if exact else (state.topology.root,)
         except PinError:
             exact, domains = False, (state.topology.root,)
         demand = _demand(request)

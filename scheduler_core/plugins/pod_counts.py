@@ -78,7 +78,7 @@ class Watch:
 
     def has(self, crowd: PodCrowd) -> bool:
         """Return whether the pods of *crowd* belong to all sets."""
-        for each in self.sets:  # noqa: SIM110 - as in ``admits``
+        for each in self.sets:  # noqa: SIM110 - a generator takes as long as the rest
             if not each.has(crowd.namespace, crowd.labels):
                 return False
         return True

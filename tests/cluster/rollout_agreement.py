@@ -15,8 +15,8 @@ from tests.cluster.random_leader_worker_sets import other_orders
 from tests.cluster.random_rollouts import RandomRollout
 from tests.cluster.resources import Manifest
 
-_LOTS, _ORDERS = 100, 2000
-"""Number of other lots, and of orders of groups that wait, that are tried if a result differs; an end can be as rare as one in a hundred."""
+_LOTS, _ORDERS = 40, 2000
+"""Number of other lots, and of orders of groups that wait, that are tried if a result differs; an order can be as rare as one in fifty."""
 _PLACED = ("at-once", "during")
 
 

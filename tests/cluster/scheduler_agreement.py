@@ -150,9 +150,11 @@ def observed(api: Api, cluster: RandomCluster) -> Result:
         of_leaf = {each["metadata"]["name"]: each["spec"].get("schedulingGroup", {}).get("podGroupName", "") for each in cluster.pods}
         wanted = {name for name, group in of_leaf.items() if (group or name) in names}
         try:
-            until(lambda: all(places().values()))
-        except AssertionError:
-            raise PartlyBoundError(f"kube-scheduler binds a part only: {places()}") from None
+            until(lambda: all(places().values()), told=lambda: f"not all bound: {places()}")
+        except AssertionError as error:
+            if _share_a_claim(cluster.pods):
+                raise PartlyBoundError(str(error)) from None
+            raise
         return Result("Success", places(), volumes=_volumes(api, namespace), devices=_devices(api, cluster))
     message = next(each["message"] for each in conditions if each["status"] == "False")
     victims = () if "preempting" not in message else _victims(api, namespace, int(message.partition("preempting ")[2].split()[0]))
@@ -162,11 +164,16 @@ def observed(api: Api, cluster: RandomCluster) -> Result:
 
 
 class PartlyBoundError(AssertionError):
-    """kube-scheduler decided for a group and does not bind all its pods, so that there is no decision to compare.
+    """kube-scheduler decided for a group whose pods share a claim and does not bind all of them, so that there is no decision to compare.
 
-    It happens if pods share a claim: each allocates it for itself, and all but the first fail with "got allocated elsewhere in the meantime"
-    and may find no node then.
+    Each pod allocates the claim for itself; all but the first fail with "got allocated elsewhere in the meantime", and may find no node then.
     """
+
+
+def _share_a_claim(pods: Sequence[Manifest]) -> bool:
+    """Return whether two pods name the same ResourceClaim."""
+    names = [claim.get("resourceClaimName") for pod in pods for claim in pod["spec"].get("resourceClaims") or ()]
+    return any(name and names.count(name) > 1 for name in names)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,9 +43,11 @@ def test_the_second_attempt_decides(attempt, status):
         (None, "no test of the last run failed"),
         ([LIVE, "tests/validators/test_depth.py::test_b"], "tests/validators/test_depth.py::test_b"),
         (["tests/cluster/test_join.py"], "tests/cluster/test_join.py"),
+        (["tests/cluster/test_worlds.py::test_c"], "rare faults"),
+        (["tests/cluster/test_sidecar_crash_gates.py::test_d"], "rare faults"),
         ([f"{LIVE}[{number}]" for number in range(again.MOST + 1)], f"more than {again.MOST}"),
     ],
-    ids=["none", "another", "not collected", "many"],
+    ids=["none", "another", "not collected", "a world", "a crash", "many"],
 )
 def test_others_get_none(attempt, failed, why):
     ended, ran, errors = attempt(failed, 0)
