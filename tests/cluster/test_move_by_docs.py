@@ -26,7 +26,7 @@ from tests.cluster.waiting import WAIT_SECONDS, until
 from tests.docs import pages
 
 PAGE = pages.DOCS / "operate" / "move-to-built-in.md"
-OLD = "1.34"
+OLD = "1.30"
 LABEL = "scheduling.muster.dev/pod-group"
 
 
