@@ -51,20 +51,31 @@ class ReplyError(Exception):
         reason: reason of the Status, for example ``Conflict``; empty if there is none.
         retry_after: ``Retry-After`` in seconds; None if it is not set.
         causes: reasons of the Status's causes, for example ``DisruptionBudget``.
+        fields: fields of the Status's causes, for example ``metadata.uid``.
 
     """
 
-    def __init__(self, code: int, message: str, reason: str = "", retry_after: float | None = None, causes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        reason: str = "",
+        retry_after: float | None = None,
+        causes: Sequence[str] = (),
+        fields: Sequence[str] = (),
+    ) -> None:
         super().__init__(f"HTTP {code}: {message}")
         self.code = code
         self.message = message
         self.reason = reason
         self.retry_after = retry_after
         self.causes = tuple(causes)
+        self.fields = tuple(fields)
 
 
 class _Cause(msgspec.Struct, frozen=True):
     reason: str = ""
+    field: str = ""
 
 
 class _Details(msgspec.Struct, frozen=True):
@@ -266,7 +277,8 @@ def reply_error(code: int, content: bytes, retry_after: float | None = None) -> 
     except (msgspec.MsgspecError, UnicodeDecodeError):
         failure = Failure(message="no reason given")
     causes = (failure.details and failure.details.causes) or ()
-    return ReplyError(code, (failure.message or failure.error)[:_SHOWN], failure.reason, retry_after, [each.reason for each in causes])
+    message = (failure.message or failure.error)[:_SHOWN]
+    return ReplyError(code, message, failure.reason, retry_after, [each.reason for each in causes], [each.field for each in causes])
 
 
 def _seconds(text: str | None) -> float | None:

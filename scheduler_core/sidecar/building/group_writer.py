@@ -25,9 +25,14 @@ from workloadbuilder.adapters.group_objects import Step, StepKind
 CONFLICT, NOT_FOUND = 409, 404
 REFUSALS = frozenset({403, 409, 422})
 """Statuses of errors that the user of an object can mend."""
+_UID = "metadata.uid"
 _DECODE = msgspec.json.Decoder().decode
 _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 POD = "Pod"
+
+
+class GoneError(ValueError):
+    """The object to change is gone, and another one may have its name: the watch has not told it yet."""
 
 
 class GroupWriter:
@@ -49,6 +54,7 @@ class GroupWriter:
 
         Raises:
             ReplyError: the server refused it, or an object of that name exists that is not ours.
+            GoneError: there is no object of that name with that uid.
             OSError, urllib3.exceptions.HTTPError, ValueError: there was no readable response.
         """
         kind, name = step.name
@@ -58,9 +64,9 @@ class GroupWriter:
                 case StepKind.CREATE:
                     self._create(ref, step.body or {})
                 case StepKind.PATCH:
-                    self._send(requests.merge(ref, step.body or {}, self._paths))
+                    self._change(requests.merge(ref, step.body or {}, self._paths))
                 case StepKind.DELETE:
-                    self._delete(ref)
+                    self._change(requests.delete(ref, ref.uid, self._paths))
 
     def _create(self, ref: Ref, body: Mapping[str, Any]) -> None:
         try:
@@ -70,12 +76,14 @@ class GroupWriter:
             if error.code != CONFLICT or not is_ours(_DECODE(self._api.read(self._paths.object_path(ref)))):
                 raise
 
-    def _delete(self, ref: Ref) -> None:
+    def _change(self, request: ApiRequest) -> None:
         try:
-            self._send(requests.delete(ref, ref.uid, self._paths))
+            self._send(request)
         except ReplyError as error:
-            if error.code != NOT_FOUND:
-                raise
+            # A patch with another uid is a conflict or an invalid value.
+            if error.code in (NOT_FOUND, CONFLICT) or _UID in error.fields:
+                raise GoneError(error.message) from error
+            raise
 
     def has_pods(self, namespace: str, group: str) -> bool:
         """Return whether a PodGroup has pods that have not ended.  Raises as ``carry_out``."""
@@ -90,10 +98,8 @@ class GroupWriter:
         """
         with self._counted("JoinPod"):
             try:
-                self._send(requests.merge(Ref(POD, *name_of(pod), uid_of(pod)), patch, self._paths))
-            except ReplyError as error:
-                if error.code not in (NOT_FOUND, CONFLICT):
-                    raise
+                self._change(requests.merge(Ref(POD, *name_of(pod), uid_of(pod)), patch, self._paths))
+            except GoneError:
                 return False
         return True
 
@@ -115,6 +121,9 @@ class GroupWriter:
             yield
         except ReplyError as error:
             self._written(write, WriteOutcome.REFUSED if error.code in REFUSALS else WriteOutcome.FAILED)
+            raise
+        except GoneError:
+            self._written(write, WriteOutcome.GONE)
             raise
         except (ValueError, *TRANSPORT):
             self._written(write, WriteOutcome.FAILED)
