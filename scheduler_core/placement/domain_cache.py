@@ -65,7 +65,7 @@ class DomainCache:
         """Millicores and bytes in use there, as scores count them."""
         self._least: LowerBound | None = None
         self._devices: DeviceBound | None = None
-        self._reachable = reachable(request, division.members, state.profile)
+        self._reachable = reachable(request, division.members, state)
         self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
         self.score = PlacementScore.of_group(request.entity, state.nodes.scored)
         self._capacities = division.capacities

@@ -2,7 +2,8 @@
 
 ``reachable`` asks the static filters.  Bound volumes are the usual reason: a claim whose volume is in one zone excludes all racks of other
 zones.  A claim to devices excludes the domains that do not reach its allocated devices, or any devices for it.  The verdict of a static
-filter is independent of other pods, so these domains are computed once for a group.
+filter is independent of other pods, so these domains are computed once for a group.  Pods with anti-affinity exclude the domains of others
+while a group is tried: what it adds there excludes only more.
 
 A leaf of many runs takes long to place: ``LowerBound`` and ``DeviceBound`` compare the free resources and devices with what its minimum
 requests at least.
@@ -11,6 +12,7 @@ requests at least.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,24 +24,33 @@ from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.profile import Profile
 
 
-def reachable(request: PlacementRequest, members: Nodes, profile: Profile) -> Bools | None:
+def reachable(request: PlacementRequest, members: Nodes, state: PlacementState) -> Bools | None:
     """Return the domains where enough members of *request* pass the static filters on some node; None if that excludes no domain.
 
     *members* has the shape (domains, widest): nodes of each domain, padded with -1.  The result has the shape (domains,).  A group whose
     pods run already is not for this function: its trial can end in an error, and an error must not be missed.
+
+    If the result of *request* is not kept, the domains that other pods forbid are excluded too, as they are now.
     """
-    able = _reachable(request, members, profile)
+    if request.memorable or state.plugins:
+        able = _reachable(request, members, lambda leaf: _static_masks(leaf, state.profile))
+    else:
+        able = _reachable(request, members, lambda leaf: _masks(leaf, state))
     return None if able is None or able.all() else able
 
 
-def _reachable(request: PlacementRequest, members: Nodes, profile: Profile) -> Bools | None:
+_Masks = list[tuple[Bools | None, int]]
+"""Nodes that pass, of all nodes (None: all), and the number of pods for which they do."""
+
+
+def _reachable(request: PlacementRequest, members: Nodes, masks_of: Callable[[PlacementRequest], _Masks]) -> Bools | None:
     if not request.leaf:
-        parts = [_reachable(child, members, profile) for child in request.children]
+        parts = [_reachable(child, members, masks_of) for child in request.children]
         excluding = [part for part in parts if part is not None]
         if not excluding:
             return None
         return np.asarray(np.sum(excluding, axis=0) + len(parts) - len(excluding) >= request.entity.minimum)
-    masks = [(profile.compile(run.shape).mask, run.count) for run in request.runs]
+    masks = masks_of(request)
     if all(mask is None for mask, _ in masks):
         return None
     there = members >= 0
@@ -47,6 +58,21 @@ def _reachable(request: PlacementRequest, members: Nodes, profile: Profile) -> B
     for mask, count in masks:
         pods += count if mask is None else count * (mask[members] & there).any(axis=1)
     return np.asarray(pods >= request.entity.minimum)
+
+
+def _static_masks(leaf: PlacementRequest, profile: Profile) -> _Masks:
+    return [(profile.compile(run.shape).mask, run.count) for run in leaf.runs]
+
+
+def _masks(leaf: PlacementRequest, state: PlacementState) -> _Masks:
+    """Return the masks of static filters, and of those of other plugins that exclude nodes for good."""
+    if (allowed := state.stateful.allowed(leaf.entity.waiting)) is None:
+        return _static_masks(leaf, state.profile)
+    result: _Masks = []
+    for shape, mask, count in allowed:
+        static = state.profile.compile(shape).mask
+        result.append((mask if static is None else static if mask is None else mask & static, count))
+    return result
 
 
 _RUNS = 8

@@ -60,7 +60,7 @@ class PodByPod:
         feasible = self.feasible(pod).nonzero()[0]
         if not len(feasible):
             return -1
-        position = self._nominated(pod, feasible)
+        position = int(feasible[0]) if len(feasible) == 1 else self._nominated(pod, feasible)
         if position < 0:
             if self._ranking is not None:
                 feasible = feasible[self._ranking.cheapest(self._pods(), self._nodes[feasible])]

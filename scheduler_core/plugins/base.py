@@ -232,6 +232,10 @@ class StatefulPlugin(Plugin):
         *within* are the nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
         """
 
+    def allowed(self, pod: PodRecord, nodes: Nodes) -> Bools | None:  # noqa: ARG002 - by default other pods may change that
+        """Return which of *nodes* pass the filters that no pod assumed besides can make pass; None if there is no such filter."""
+        return None
+
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - if it only filters
         """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""
         return np.zeros(len(nodes), dtype=np.int64)

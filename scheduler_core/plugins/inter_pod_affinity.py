@@ -62,7 +62,7 @@ class InterPodAffinity(StatefulPlugin):
     def touches(self, pod: PodRecord) -> bool:
         """Return whether *pod* has a term, or a term of a known pod (running, assumed or pending) selects it."""
         kind = self.counts.kind(pod)
-        return kind.terms.affine or bool(self.counts.claims_on(kind.crowd))
+        return kind.terms.affine or self.counts.has_claims_on(kind.crowd)
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return the parts that apply to *pod*, in kube-scheduler's order."""
@@ -73,16 +73,26 @@ class InterPodAffinity(StatefulPlugin):
             filters.append((AFFINITY, _affinity_allows(tallies, nodes, within)))
         if tallies.anti_affinity:
             filters.append((ANTI_AFFINITY, _anti_affinity_allows(tallies.anti_affinity, nodes, within)))
-        forbidding = [claim.owners for claim in self.counts.claims_on(kind.crowd) if claim.forbids and claim.owners.by_node]
-        if forbidding:
-            filters.append((EXISTING_ANTI_AFFINITY, _anti_affinity_allows(forbidding, nodes, within)))
+        if (forbidden := self.counts.forbidden(kind.crowd)) is not None:
+            owners = [] if within is None else [claim.owners for claim in self.counts.forbidding(kind.crowd)]
+            allowed = forbidden.allow(nodes) if within is None else _anti_affinity_allows(owners, nodes, within)
+            filters.append((EXISTING_ANTI_AFFINITY, allowed))
         return filters
+
+    def allowed(self, pod: PodRecord, nodes: Nodes) -> Bools | None:
+        """Return the result of the parts about anti-affinity: more pods only forbid more domains."""
+        kind = self.counts.kind(pod)
+        own, forbidden = self._tallies_of(kind).anti_affinity, self.counts.forbidden(kind.crowd)
+        if not own and forbidden is None:
+            return None
+        passing = _anti_affinity_allows(own, nodes, None)
+        return passing if forbidden is None else passing & forbidden.allow(nodes)
 
     def related(self, pod: PodRecord, reason: str) -> list[tuple[Term, PodTally]]:
         """Return the required terms about which the filter with *reason* is, with the number of pods that they select, or of their owners."""
         kind = self.counts.kind(pod)
         if reason == EXISTING_ANTI_AFFINITY:
-            return [(each.term, each.owners) for each in self.counts.claims_on(kind.crowd) if each.forbids and each.owners.by_node]
+            return [(each.term, each.owners) for each in self.counts.forbidding(kind.crowd)]
         terms = {AFFINITY: kind.terms.affinity, ANTI_AFFINITY: kind.terms.anti_affinity}.get(reason, ())
         return [(term, self.counts.tally(term.key, (term.pods,))) for term in terms]
 
@@ -92,7 +102,8 @@ class InterPodAffinity(StatefulPlugin):
         tallies = self._tallies_of(kind)
         if tallies.affinity or tallies.anti_affinity:
             return False
-        return not any(claim.forbids and claim.owners.domains().any() for claim in self.counts.claims_on(kind.crowd))
+        forbidden = self.counts.forbidden(kind.crowd)
+        return forbidden is None or not forbidden.any()
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the sum of the weights of matching terms."""
@@ -103,10 +114,9 @@ class InterPodAffinity(StatefulPlugin):
             return total
         for weight, tally in preferred:
             total += weight * tally.counts_at(nodes, within)
-        for claim in self.counts.claims_on(kind.crowd):
-            if not claim.forbids and claim.owners.by_node:
-                weight = claim.term.weight or profile.hard_pod_affinity_weight
-                total += weight * claim.owners.counts_at(nodes, within)
+        for claim in self.counts.scoring(kind.crowd):
+            weight = claim.term.weight or profile.hard_pod_affinity_weight
+            total += weight * claim.owners.counts_at(nodes, within)
         return total
 
     def normalise(self, raw: Ints) -> Ints:

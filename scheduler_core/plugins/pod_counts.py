@@ -17,19 +17,23 @@ import numpy as np
 
 from kubeapi.base_structs import replaced
 from scheduler_core.model.device_claims import DeviceObjects
-from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.selector_index import SelectorIndex
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
 from scheduler_core.plugins.affinity_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodTerms, Term, own_keys, terms
-from scheduler_core.plugins.topology_counts import NodeTally, PodSet, PodTally, bump
+from scheduler_core.plugins.topology_counts import Ids, NodeTally, PodSet, PodTally, bump
 from scheduler_core.plugins.volume_counts import VolumeCounts
+
+
+_CHANGES = 1024
+"""Number of changes that are kept: beyond it, owners are counted anew."""
 
 
 class PodCrowd:
     """Pods of one namespace with the same labels: no selector distinguishes them."""
 
-    __slots__ = ("asked", "labels", "leaving", "living", "namespace", "selected_by", "watched_by")
+    __slots__ = ("asked", "forbidden", "forbidden_by", "labels", "leaving", "living", "namespace", "scored_by", "watched_by")
 
     def __init__(self, namespace: str, labels: dict[str, str]) -> None:
         self.namespace = namespace
@@ -39,7 +43,9 @@ class PodCrowd:
         """Terminating pods by node."""
         self.watched_by: list[tuple[PodTally, bool]] = []
         """(tally that counts these pods, True if it leaves terminating pods out)."""
-        self.selected_by: list[TermClaim] = []
+        self.forbidden_by: list[TermClaim] = []
+        self.scored_by: list[TermClaim] = []
+        self.forbidden: ForbiddenDomains | None = None
         self.asked = 0
         """Number of known claims already matched against these pods."""
 
@@ -52,6 +58,59 @@ class TermClaim:
     forbids: bool
     """True for required anti-affinity; otherwise the term's weight is a score."""
     owners: PodTally
+
+
+class ForbiddenDomains:
+    """Number of the owners of many claims by domain, for each topology key; one test of nodes is independent of the number of claims.
+
+    Attributes:
+        claims: the claims whose owners are counted.
+        owners: number of all owners, also of those on a node without the topology key.
+        changes: number of changes of claims, of any, that are known.
+
+    """
+
+    __slots__ = ("_sums", "changes", "claims", "owners")
+
+    def __init__(self) -> None:
+        self.claims: set[TermClaim] = set()
+        self.owners = self.changes = 0
+        self._sums: dict[str, tuple[Ids, Ints]] = {}
+
+    def add(self, claims: Iterable[TermClaim]) -> None:
+        """Count the owners of *claims* too."""
+        found: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for claim in claims:
+            self.claims.add(claim)
+            if claim.term.key not in self._sums:
+                self._sums[claim.term.key] = claim.owners.ids, claim.owners.none()
+            nodes, amounts = found[claim.term.key]
+            nodes += claim.owners.by_node.keys()
+            amounts += claim.owners.by_node.values()
+        for key, (nodes, amounts) in found.items():
+            ids, sums = self._sums[key]
+            self.owners += sum(amounts)
+            domains = ids[nodes]
+            np.add.at(sums, domains[domains >= 0], np.array(amounts, dtype=np.int64)[domains >= 0])
+
+    def change(self, claim: TermClaim, node: int, amount: int) -> None:
+        """Count *amount* more owners of *claim* on *node*."""
+        if claim in self.claims:
+            ids, sums = self._sums[claim.term.key]
+            self.owners += amount
+            if (domain := ids[node]) >= 0:
+                sums[domain] += amount
+
+    def allow(self, nodes: Nodes) -> Bools:
+        """Return which of *nodes* are in no domain with an owner, shape (nodes,)."""
+        allowed: Bools = np.ones(len(nodes), dtype=bool)
+        for ids, sums in self._sums.values():
+            allowed &= sums[ids[nodes]] == 0
+        return allowed
+
+    def any(self) -> bool:
+        """Return whether a domain has an owner."""
+        return bool(self.owners) and any(bool(sums.any()) for _, sums in self._sums.values())
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +234,9 @@ class PodCounts:
         self._claim_list: list[TermClaim] = []
         self._claim_index = SelectorIndex()
         self._makers: Counter[TermClaim] = Counter()
+        self._changes: list[tuple[TermClaim, int, int]] = []
+        """The last changes of owners of claims that forbid, with node and amount; ``_dropped`` were before them."""
+        self._dropped = 0
         self._postponed = PostponedPods()
         self.volumes = VolumeCounts(nodes)
 
@@ -211,6 +273,8 @@ class PodCounts:
                 tally.add(node, amount)
         for claim in kind.claims:
             claim.owners.add(node, amount)
+            if claim.forbids:
+                self._note(claim, node, amount)
         self.volumes.count(pod, node, amount)
 
     def selection(self, pod: PodRecord) -> Hashable:
@@ -235,6 +299,8 @@ class PodCounts:
                     nodes[tally].append(node)
             for claim in kind.claims:
                 nodes[claim.owners].append(node)
+                if claim.forbids:
+                    self._note(claim, node, amount)
             if volumes.limited or pod.named_volumes:
                 volumes.count(pod, node, amount)
         for tally, each in nodes.items():
@@ -276,13 +342,55 @@ class PodCounts:
 
     def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims of known pods that select the pods of *crowd*."""
+        self._match(crowd)
+        return [claim for claim in (*crowd.forbidden_by, *crowd.scored_by) if self._makers[claim]]
+
+    def has_claims_on(self, crowd: PodCrowd) -> bool:
+        """Return whether a claim of a known pod selects the pods of *crowd*."""
+        self._match(crowd)
+        return any(self._makers[claim] for claim in itertools.chain(crowd.scored_by, crowd.forbidden_by))
+
+    def scoring(self, crowd: PodCrowd) -> list[TermClaim]:
+        """Return the claims that select the pods of *crowd*, do not forbid, and have an owner on a node."""
+        self._match(crowd)
+        return [claim for claim in crowd.scored_by if claim.owners.by_node]
+
+    def forbidding(self, crowd: PodCrowd) -> list[TermClaim]:
+        """Return the claims that forbid the pods of *crowd* the domain of an owner, and have one on a node."""
+        self._match(crowd)
+        return [claim for claim in crowd.forbidden_by if claim.owners.by_node]
+
+    def forbidden(self, crowd: PodCrowd) -> ForbiddenDomains | None:
+        """Return the owners of such claims by domain, until pods are counted; None without an owner."""
+        self._match(crowd)
+        if not (claims := crowd.forbidden_by):
+            return None
+        found = crowd.forbidden
+        if found is None or found.changes < self._dropped:
+            found = crowd.forbidden = ForbiddenDomains()
+        else:
+            for change in self._changes[found.changes - self._dropped :]:
+                found.change(*change)
+        if len(found.claims) < len(claims):
+            found.add(claims[len(found.claims) :])
+        found.changes = self._dropped + len(self._changes)
+        return found if found.owners else None
+
+    def _note(self, claim: TermClaim, node: int, amount: int) -> None:
+        """Keep a change for those who count the owners of many claims."""
+        if len(self._changes) >= _CHANGES:
+            self._dropped += len(self._changes)
+            self._changes.clear()
+        self._changes.append((claim, node, amount))
+
+    def _match(self, crowd: PodCrowd) -> None:
+        """Find the claims on *crowd* of pods that have become known since."""
         if crowd.asked < len(self._claim_list):
             for number in self._claim_index.candidates(crowd.namespace, crowd.labels, crowd.asked):
                 claim = self._claim_list[number]
                 if claim.term.pods.has(crowd.namespace, crowd.labels):
-                    crowd.selected_by.append(claim)
+                    (crowd.forbidden_by if claim.forbids else crowd.scored_by).append(claim)
             crowd.asked = len(self._claim_list)
-        return [claim for claim in crowd.selected_by if self._makers[claim]]
 
     def tally(self, key: str, sets: Iterable[PodSet]) -> PodTally:
         """Return the count of pods that belong to all of *sets*, by the values of the node label *key*."""

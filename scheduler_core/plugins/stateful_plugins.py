@@ -23,7 +23,7 @@ from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, Refusal, StatefulPlugin
 from scheduler_core.plugins.claim_allocation import ClaimAllocation, requests_count
 from scheduler_core.plugins.equally_spread_pods import SpreadKinds
-from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind
 from scheduler_core.plugins.spread_constraints import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
 from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind, SpreadScoring
 from scheduler_core.plugins.topology_counts import NodeTally
@@ -237,6 +237,25 @@ class StatefulPlugins:
         """Return those of *nodes* that pass all filters for *pod*, as a mask; and the error that ends the attempt, None if none."""
         active = self._plugins_for(pod)
         return (np.ones(len(nodes), dtype=bool), None) if active is None else active.passing(pod, nodes)
+
+    def allowed(self, pods: Iterable[PodRecord]) -> list[tuple[PodShape, Bools | None, int]] | None:
+        """Return the nodes that pods of each kind can get at most, whatever is assumed besides, and the number of such pods.
+
+        A mask has the shape (all nodes,); it is None if no node is excluded.  The result is None if the attempt to place the pods can end in
+        an error, or if they hold a place already: then more may be possible.
+        """
+        kinds: dict[PodKind, tuple[PodRecord, int]] = {}
+        for pod in pods:
+            if (active := self._plugins_for(pod)) is None or pod.nominated >= 0 or any(plugin.touches(pod) for plugin in active.allocating):
+                return None
+            kind = active.counts.kind(pod)
+            kinds[kind] = pod, kinds.get(kind, (pod, 0))[1] + 1
+        return [(pod.shape, self._allowed(pod), count) for pod, count in kinds.values()]
+
+    def _allowed(self, pod: PodRecord) -> Bools | None:
+        masks = (plugin.allowed(pod, self._snapshot.nodes.everything) for plugin in _filtering(self.plugins, pod))
+        found = [mask for mask in masks if mask is not None]
+        return np.logical_and.reduce(found) if found else None
 
     def skipped(self, pod: PodRecord) -> frozenset[str]:
         """Return the plugins whose PreFilter in kube-scheduler skips *pod* in the present state."""

@@ -74,6 +74,11 @@ class PodTally:
             domains = self.ids[nodes]
             np.add.at(self._counts, domains[domains >= 0], amount)
 
+    def none(self) -> Ints:
+        """Return zeros of the shape of ``domains``."""
+        zeros: Ints = np.zeros(self._size + 1, dtype=np.int64)
+        return zeros
+
     def domains(self, within: Nodes | None = None) -> Ints:
         """Return the number in each domain, counted on the nodes *within* (None: all nodes).
 
@@ -96,7 +101,7 @@ class PodTally:
         kept = domains >= 0
         if within is not None:
             kept &= np.isin(nodes, within)
-        counts: Ints = np.zeros(self._size + 1, dtype=np.int64)
+        counts = self.none()
         np.add.at(counts, domains[kept], amounts[kept])
         return counts
 

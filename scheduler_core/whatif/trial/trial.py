@@ -11,7 +11,7 @@ from scheduler_core.causes.changes import Change
 from scheduler_core.cluster.cluster import INCREMENTAL
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.effects import Effects
-from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
+from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, queued, run_cycle
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.entity import Entity
@@ -61,6 +61,12 @@ def _can_evict(snapshot: ClusterSnapshot) -> bool:
     """Return whether a cycle could have a successor: some pods have a lower priority than others, or claims can be deallocated."""
     priorities = {*snapshot.priorities.values(), *(pod.priority for pod in snapshot.pods), *((0,) if snapshot.groups else ())}
     return len(priorities) > 1 or snapshot.devices is not None
+
+
+def _places_all(decider: Decider, root: Entity) -> bool:
+    """Return whether all pods of *root* are placed, so that no later cycle decides on it again."""
+    decision = decider.decide(root)
+    return decision.status is Status.SUCCESS and len(decision.assignments) == sum(len(each.waiting) for each in root.walk())
 
 
 class _Edited:
@@ -221,12 +227,18 @@ class Trial:
         self._spend(_PREPARED_AGAIN * self._cluster_size + _DECIDED * self._before)
         try:
             snapshot = self._changed(self.steps(edit))
-            if not (self._options.placing.preempt_for_leftovers or (self._options.evict and _can_evict(snapshot))):
-                return self._turn(snapshot, self._options) is not None
-            statuses = [each.status for each in run_cycle(snapshot, self._options).decisions if each.root == self.root]
-            return bool(statuses) and statuses[-1] is Status.SUCCESS
+            if not self._options.placing.preempt_for_leftovers:
+                turn, can_evict = self._turn(snapshot, self._options), self._options.evict and _can_evict(snapshot)
+                if not can_evict or (snapshot.devices is None and turn is not None and _places_all(*turn)):
+                    return turn is not None
+            return self._holds_with_later_roots(snapshot)
         except OrderError:
             return False
+
+    def _holds_with_later_roots(self, snapshot: ClusterSnapshot) -> bool:
+        self._spend(_DECIDED * len(queued(snapshot, self._options)))
+        statuses = [each.status for each in run_cycle(snapshot, self._options).decisions if each.root == self.root]
+        return bool(statuses) and statuses[-1] is Status.SUCCESS
 
     def concerns_root_alone(self, edit: Edit) -> bool:
         """Return whether *edit* affects no earlier root, so that a placement by itself holds in a whole cycle."""

@@ -54,7 +54,7 @@ def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
 def open_racks(here: PlacementState, request: PlacementRequest) -> list[str]:
     """Return the racks that are not excluded."""
     division = here.topology.divide(here.topology.root, "rack")
-    able = reachable(request, division.members, here.profile)
+    able = reachable(request, division.members, here)
     return [each.value for number, each in enumerate(division.domains) if able is None or able[number]]
 
 
@@ -112,6 +112,80 @@ def test_a_trial_of_an_excluded_domain_places_nothing_and_is_no_error(nodes, gro
     for domain in here.topology.divide(here.topology.root, "rack").domains:
         if domain.value not in left:
             assert Greedy(here).attempt(request, domain).status not in (Status.SUCCESS, Status.ERROR)
+
+
+@st.composite
+def related(draw: st.DrawFn) -> Json:
+    """Draw labels and affinity of a pod: to others, against others, both or neither."""
+    apps, keys = st.sampled_from("ab"), st.sampled_from(["rack", "kubernetes.io/hostname"])
+    affinity = {}
+    for kind in draw(st.sets(st.sampled_from(["podAffinity", "podAntiAffinity"]))):
+        term = {"labelSelector": {"matchLabels": {"app": draw(apps)}}, "topologyKey": draw(keys)}
+        affinity[kind] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return {"labels": {"app": draw(apps)}, **({"affinity": affinity} if affinity else {})}
+
+
+@settings(deadline=None, max_examples=sampled(200))
+@given(
+    st.lists(st.sampled_from(RACKS), min_size=2, max_size=6),
+    st.lists(related(), max_size=4),
+    st.lists(st.lists(related(), min_size=1, max_size=3), min_size=1, max_size=2),
+    st.data(),
+)
+def test_a_domain_that_other_pods_forbid_is_excluded_only_if_its_trial_fails(racks, running, children, data):
+    objects = [node(f"n{number}", "3", rack=rack) for number, rack in enumerate(racks)]
+    objects += [pod(f"r{number}", on=f"n{number % len(racks)}", **more) for number, more in enumerate(running)]
+    objects.append(composite("g", data.draw(st.integers(0, len(children))), "rack"))
+    for number, members in enumerate(children):
+        objects.append(leaf(f"c{number}", data.draw(st.integers(0, len(members))), "", "g"))
+        objects += [pod(f"c{number}-{member}", f"c{number}", **more) for member, more in enumerate(members)]
+    here, request = formed(objects)
+    left = open_racks(here, request)
+
+    for domain in here.topology.divide(here.topology.root, "rack").domains:
+        if domain.value not in left:
+            assert Greedy(here).attempt(request, domain).status not in (Status.SUCCESS, Status.ERROR)
+
+
+def test_affinity_to_pods_of_the_same_group_excludes_no_rack():
+    """The first pod opens the rack for the second, which anti-affinity to others does not change."""
+    terms = {app: [{"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "rack"}] for app in ("first", "other")}
+    affinity = {
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms["first"]},
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms["other"]},
+    }
+    members = [pod("c0-0", "c0", labels={"app": "first"}), pod("c1-0", "c1", affinity=affinity)]
+    there = pod("there", on="r0-0", labels={"app": "other"})
+    tree = [composite("g", 2, "rack"), *(leaf(name, 1, "", "g") for name in ("c0", "c1"))]
+    here, request = formed([*zoned(), there, *tree, *members])
+
+    assert ["r1", "r2"] == open_racks(here, request)
+    assert Greedy(here).place(request).success
+
+
+REPELS = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {}, "topologyKey": "rack"}]}}
+
+
+@pytest.mark.parametrize(
+    ("member", "want"),
+    [
+        pytest.param(pod("g-0", "g"), ["r1", "r2"], id="forbidden by the running pod"),
+        pytest.param(pod("g-0", "g", **MOUNTED), ["r1"], id="its volume is in zone a"),
+        pytest.param(pod("g-0", "g", nominated="r0-0"), ["r0", "r1", "r2"], id="a pod that holds a place leaves it when it is tried"),
+        pytest.param(wanting("g-0", group="g"), ["r0", "r1", "r2"], id="a claim can end the trial in an error"),
+    ],
+)
+def test_racks_that_anti_affinity_excludes_are_not_tried(member, want):
+    pair = [device(name, {"numa": 1}) for name in "ab"]
+    slices = [device_slice(f"{rack}-{number}", *pair) for rack in RACKS for number in range(2)]
+    there = pod("there", on="r0-0", affinity=REPELS)
+    objects = [*zoned(), *bound_to("a"), *slices, device_class(), PAIR, there, leaf("g", 1, "rack"), member]
+    here, request = formed(objects)
+    greedy = Attempts(here)
+
+    assert want == open_racks(here, request)
+    assert greedy.place(request).success
+    assert want == greedy.tried
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Equal pods that are assumed together: counted by node at once, and by their labels when a selector needs it."""
+"""Equal pods that are assumed together: counted by node at once, and by their labels when a selector needs it.
+
+And owners of anti-affinity terms: counted for all terms that select a pod.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import random
 
 from scheduler_core.cluster.load import load
 from scheduler_core.model.workload_selectors import equalities
+from scheduler_core.plugins import pod_counts
 from scheduler_core.plugins.pod_counts import PodCounts, PostponedPods
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from scheduler_core.plugins.topology_counts import PodSet
@@ -54,6 +58,47 @@ def test_a_selector_that_is_registered_later_counts_the_pods():
                     want[where] = want.get(where, 0) + 1
             assert want == counts.by_node(clauses(wanted)).by_node, (seed, step)
     assert postponed > sampled(200) // 4
+
+
+def repelling(name: str, app: str, others: str, key: str):
+    """Return a pod that allows none of *others* in its domain of *key*."""
+    selector = {"matchExpressions": [{"key": "app", "operator": "In", "values": [*others]}]}
+    terms = [{"labelSelector": selector, "topologyKey": key}]
+    return pod(name, labels={"app": app}, affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+
+
+def test_owners_of_many_terms_are_counted_as_of_each_term(monkeypatch):
+    """Pods come, go and become known in any order, and more of them change than are remembered."""
+    monkeypatch.setattr(pod_counts, "_CHANGES", 6)
+    met = 0
+    for seed in range(sampled(150)):
+        chance = random.Random(seed)
+        racks = [{"rack": chance.choice("xy")} if chance.random() < 0.8 else {} for _ in range(4)]
+        objects = [node(f"n{number}", **labels) for number, labels in enumerate(racks)]
+        for number in range(10):
+            others = "".join(chance.sample("abc", chance.randint(1, 2)))
+            objects.append(repelling(f"p{number}", chance.choice("abc"), others, chance.choice(["rack", "kubernetes.io/hostname"])))
+        snapshot = load(objects)
+        counts, placed = PodCounts(snapshot.nodes, {}), {}
+        for _ in range(40):
+            each = chance.choice(snapshot.pods)
+            if each in placed:
+                counts.count(each, placed.pop(each), -1)
+            elif chance.random() < 0.5:
+                placed[each] = chance.randrange(4)
+                counts.count(each, placed[each])
+            else:
+                several = [(other, chance.randrange(4)) for other in snapshot.pods if other not in placed and chance.random() < 0.3]
+                counts.count_all(several, 1)
+                placed |= dict(several)
+            crowd = counts.kind(chance.choice(snapshot.pods)).crowd
+            found, nodes = counts.forbidden(crowd), snapshot.nodes.everything
+            claims = counts.forbidding(crowd)
+            want = [not any(claim.owners.counts_at(nodes)[number] for claim in claims) for number in range(4)]
+            assert want == ([True] * 4 if found is None else found.allow(nodes).tolist()), seed
+            assert (not all(want)) == (found is not None and found.any())
+            met += not all(want)
+    assert met > 10 * sampled(150)
 
 
 def test_the_keys_of_a_count_are_known_in_each_of_its_namespaces():
