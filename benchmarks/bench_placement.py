@@ -22,11 +22,13 @@ from scheduler_core.model.options import GREEDY, STRATEGIES
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
+from scheduler_core.placement import equal_domains
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import Signatures
 from scheduler_core.placement.soft_spread import fill_spread
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 KUBE_SCHEDULER = {"gang": 48, "tree": 44, "large": 47}
 """Pods per second of its algorithm's time, measured on two cores."""
@@ -45,6 +47,7 @@ def main() -> None:
     measure.table("Placing: decisions, 5,000 nodes in 50 racks and 5 zones, every placement scored", _COLUMNS, list(_throughput()))
     measure.table("Placing: gangs that a Service selects, which spreads their pods", _SPREAD_COLUMNS, list(_spread()))
     measure.table("Placing: such gangs, relative to the same without one way of saving time", _SAVINGS_COLUMNS, list(_savings()))
+    measure.table("Placing: gangs that exclude each other from racks", _EXCLUSIVE_COLUMNS, list(_exclusive()))
     measure.table("Placing: scoring strategies, the same gangs in one run", _STRATEGY_COLUMNS, list(_strategies()))
     measure.table("Placing: growth, and roots that are not placed", ("what", "figure", "limit"), list(_growth_and_failures()))
 
@@ -106,6 +109,31 @@ def _savings() -> Iterable[list[str]]:
         )
         ratio = rounds.ratio("with", "without")
         yield [name, without, f"{ratio:.2f}", f"{_SAVED:g}: {measure.verdict(ratio, _SAVED, at_least=True)}"]
+
+
+_EXCLUSIVE_COLUMNS = ("roots", "pods/s", "each rack tried, pods/s", "ratio", "limit")
+
+
+def _exclusive() -> Iterable[list[str]]:
+    """Compare gangs that exclude each other with the same if each rack is tried, also those that are equal or have another gang."""
+    for count, racks in ((50, 100), (100, 200)):
+        objects = [*clusters.nodes(4 * racks), *clusters.gangs(count, 4)]
+        snapshot = _snapshot(clusters.exclusive(objects, nodes_of_a_rack=4))
+        rounds = measure.in_turns({"equal": functools.partial(_processor_rate, snapshot), "each": lambda at=snapshot: _each_tried(at)}, 3)
+        ratio = rounds.ratio("equal", "each")
+        rates = [f"{rounds.median(each):,.0f}" for each in ("equal", "each")]
+        yield [f"{count} gangs of 4, {racks} racks of 4", *rates, f"{ratio:.0f}", f"5: {measure.verdict(ratio, 5, at_least=True)}"]
+
+
+def _each_tried(snapshot: ClusterSnapshot) -> float:
+    def one_by_one(_request: object, _division: object, rows: list[int], _state: object) -> list[list[int]]:
+        return [[row] for row in rows]
+
+    with (
+        mock.patch.object(equal_domains, "grouped", one_by_one),
+        mock.patch.object(StatefulPlugins, "allowed", return_value=None),
+    ):
+        return _processor_rate(snapshot)
 
 
 def _switched(snapshot: ClusterSnapshot, off: Callable[[], AbstractContextManager[object]]) -> float:

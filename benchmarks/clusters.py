@@ -46,6 +46,28 @@ def with_services(objects: Iterable[Json]) -> Iterator[Json]:
         yield {"apiVersion": "v1", "kind": "Service", "metadata": _meta(name), "spec": {"selector": {"job": name}}}
 
 
+def exclusive(objects: Iterable[Json], *, nodes_of_a_rack: int) -> Iterator[Json]:
+    """Yield *objects*, with racks of that size, each for the pods of one group, as a LeaderWorkerSet with exclusive topology has it."""
+    label = "group-key"
+    for number, each in enumerate(objects):
+        if each["kind"] == "Node":
+            each["metadata"]["labels"][RACK] = f"rack-{number // nodes_of_a_rack:04d}"
+        if each["kind"] == "Pod" and (group := each["spec"].get("schedulingGroup")):
+            name = group["podGroupName"]
+            each["metadata"]["labels"][label] = name
+            own, others = {"key": label, "operator": "In", "values": [name]}, {"key": label, "operator": "NotIn", "values": [name]}
+            each["spec"]["affinity"] = {
+                "podAffinity": _required_term([own]),
+                "podAntiAffinity": _required_term([{"key": label, "operator": "Exists"}, others]),
+            }
+        yield each
+
+
+def _required_term(expressions: list[Json]) -> Json:
+    term = {"labelSelector": {"matchExpressions": expressions}, "topologyKey": RACK}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+
 def trees(count: int, width: int, size: int) -> Iterator[Json]:
     """Yield *count* trees: a composite in one zone over *width* gangs of *size* pods, each gang in one rack."""
     for number in range(count):

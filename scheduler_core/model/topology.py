@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scheduler_core.model.nodes import Ints, Nodes, NodeTable
 
@@ -52,7 +53,7 @@ class Division:
 
     """
 
-    __slots__ = ("_capacities", "capacities", "domains", "first", "members", "rows")
+    __slots__ = ("_capacities", "_patterns", "capacities", "domains", "first", "members", "rows")
 
     def __init__(self, domains: tuple[Placement, ...], first: int, allocatable: Ints) -> None:
         self.domains = domains
@@ -64,11 +65,22 @@ class Division:
         if domains:
             nodes, begins = np.concatenate([domain.nodes for domain in domains]), sizes.cumsum() - sizes
             self.members[np.repeat(np.arange(len(domains)), sizes), np.arange(len(nodes)) - np.repeat(begins, sizes)] = nodes
+        self._patterns: dict[str, list[bytes]] = {}
         self._capacities: list[tuple[int, int]] = [(cpu, memory) for cpu, memory in self.capacities.T.tolist()]
 
     def capacity(self, row: int) -> tuple[int, int]:
         """Return allocatable millicores and bytes of one domain."""
         return self._capacities[row]
+
+    def patterns(self, key: str, ids: NDArray[np.int32]) -> list[bytes]:
+        """Return which nodes of each domain share a value of *key*: equal for two domains if the same positions do; *ids* by node."""
+        if (found := self._patterns.get(key)) is None:
+            found = self._patterns[key] = []
+            for domain in self.domains:
+                first: dict[int, int] = {-1: -1}
+                numbers = [first.setdefault(number, position) for position, number in enumerate(ids[domain.nodes].tolist())]
+                found.append(np.array(numbers, dtype=np.int32).tobytes())
+        return found
 
 
 def sums_over(values: Ints, parts: Sequence[Nodes]) -> Ints:

@@ -16,6 +16,7 @@ soft_spread            the same with topology spread constraints that score node
 interleaved_shapes     places pods of few shapes in many short runs
 pod_by_pod             places any pods one by one
 domain_cache           results of a group in every domain, updated on change
+equal_domains          domains in which a group has equal results: one of them is tried for all
 infeasible_domains     rules out domains that cannot hold a group's minimum, without a trial
 counters               counts of evaluated candidate placements
 extension_points       interfaces for placement plugins of other packages

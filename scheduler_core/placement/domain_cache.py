@@ -9,7 +9,7 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Division, Placement
-from scheduler_core.placement import equal_pods_by_domain, placement_score
+from scheduler_core.placement import equal_domains, equal_pods_by_domain, placement_score
 from scheduler_core.placement.infeasible_domains import DeviceBound, LowerBound, countable, reachable
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
@@ -89,8 +89,9 @@ class DomainCache:
         elif len(stale) >= _AT_ONCE and self._is_simple(request):
             self._all_at_once(request, stale)
         else:
-            for row in self._worth_trying(request, stale):
-                self._record(row, self._attempt(request, self.division.domains[row]), request.versions)
+            for first, *others in equal_domains.grouped(request, self.division, self._worth_trying(request, stale), self._state):
+                self._record(first, self._attempt(request, self.division.domains[first]), request.versions)
+                self._repeat(first, others)
         self._seen[:] = now
 
     def outcome(self, request: PlacementRequest, row: int) -> PlacementOutcome:
@@ -136,6 +137,13 @@ class DomainCache:
         self.counts[row] = self._running + outcome.placed
         if self.holds is not None:
             self.holds[row] = outcome.holds
+
+    def _repeat(self, first: int, others: list[int]) -> None:
+        """Record for the domains *others* the result in *first*; their nodes are determined when the outcome is requested."""
+        for each in (self.able, self.failed, self.tight, self.counts, *(() if self.holds is None else (self.holds,))):
+            each[others] = each[first]
+        for row in others:
+            self._outcomes[row] = self._picks[row] = None
 
     def _record_tightness(self, row: int, outcome: PlacementOutcome) -> None:
         """Record the use of cpu and memory with the pods of *outcome*."""

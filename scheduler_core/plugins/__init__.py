@@ -27,6 +27,7 @@ node_declared_features  NodeDeclaredFeatures
 image_locality          ImageLocality
 affinity_terms          terms of InterPodAffinity, compiled; all terms of a pod about other pods
 pod_counts              running and assumed pods, counted for each selector in use
+term_claims             affinity terms of known pods, seen from the pods that they select
 topology_counts         one such count: pods by node and by topology domain
 volume_counts           volumes of the counted pods, by node
 dynamic_resources       DynamicResources: claims of pods to devices

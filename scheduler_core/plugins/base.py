@@ -14,7 +14,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -202,6 +202,22 @@ class LedgerPlugin(Plugin):
         """Record a pod of *shape* on *node* that is not in the ledger yet."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Dependence:
+    """What verdicts of stateful plugins depend on.
+
+    Two domains whose nodes are equal in all of it, in their order, get equal verdicts; also after the pods before were assumed there.
+
+    Attributes:
+        values: shape (all nodes,): a number by node.
+        domains: shape (all nodes,): the domain of each node, -1 for none, by topology key; only which nodes share one matters.
+
+    """
+
+    values: dict[Hashable, Ints] = dataclasses.field(default_factory=dict)
+    domains: dict[str, NDArray[np.int32]] = dataclasses.field(default_factory=dict)
+
+
 class StatefulPlugin(Plugin):
     """Plugin whose verdict depends on pods on any node; pods that it touches are placed one by one, and results are not cached.
 
@@ -235,6 +251,10 @@ class StatefulPlugin(Plugin):
     def allowed(self, pod: PodRecord, nodes: Nodes) -> Bools | None:  # noqa: ARG002 - by default other pods may change that
         """Return which of *nodes* pass the filters that no pod assumed besides can make pass; None if there is no such filter."""
         return None
+
+    def depends_on(self, pod: PodRecord, nodes: Nodes, found: Dependence) -> bool:  # noqa: ARG002 - by default it cannot say
+        """Add to *found* what filters and scores of *pod* depend on; return whether that is all.  *nodes* are all nodes."""
+        return False
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - if it only filters
         """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""

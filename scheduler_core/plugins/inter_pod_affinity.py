@@ -21,7 +21,7 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.affinity_terms import Term, has_affinity
-from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
+from scheduler_core.plugins.base import ClusterEvent, Dependence, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts, PodKind
 from scheduler_core.plugins.topology_counts import PodTally
 
@@ -87,6 +87,22 @@ class InterPodAffinity(StatefulPlugin):
             return None
         passing = _anti_affinity_allows(own, nodes, None)
         return passing if forbidden is None else passing & forbidden.allow(nodes)
+
+    def depends_on(self, pod: PodRecord, nodes: Nodes, found: Dependence) -> bool:
+        """Add the pods that the terms of *pod* select, and the owners of terms that select it; see StatefulPlugin.
+
+        The owners on a node change only by pods that are assumed besides, so the topology keys of their own terms suffice.
+        """
+        kind = self.counts.kind(pod)
+        tallies, terms = self._tallies_of(kind), kind.terms
+        counted = [*tallies.affinity, *tallies.anti_affinity, *(tally for _, tally in tallies.preferred)]
+        counted += [claim.owners for claim in self.counts.scoring(kind.crowd)]
+        found.values.update((tally, tally.counts_at(nodes)) for tally in counted if tally not in found.values)
+        keys = {term.key for term in (*terms.affinity, *terms.anti_affinity, *terms.preferred)}
+        found.domains.update((key, self.counts.nodes.label_column(key).ids) for key in keys)
+        if (forbidden := self.counts.forbidden(kind.crowd)) is not None:
+            found.values[forbidden] = forbidden.allow(nodes).astype(np.int64)
+        return True
 
     def related(self, pod: PodRecord, reason: str) -> list[tuple[Term, PodTally]]:
         """Return the required terms about which the filter with *reason* is, with the number of pods that they select, or of their owners."""

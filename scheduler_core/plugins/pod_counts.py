@@ -17,14 +17,14 @@ import numpy as np
 
 from kubeapi.base_structs import replaced
 from scheduler_core.model.device_claims import DeviceObjects
-from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.selector_index import SelectorIndex
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
 from scheduler_core.plugins.affinity_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodTerms, Term, own_keys, terms
-from scheduler_core.plugins.topology_counts import Ids, NodeTally, PodSet, PodTally, bump
+from scheduler_core.plugins.term_claims import ForbiddenDomains, SelectingClaims, TermClaim
+from scheduler_core.plugins.topology_counts import NodeTally, PodSet, PodTally, bump
 from scheduler_core.plugins.volume_counts import VolumeCounts
-
 
 _CHANGES = 1024
 """Number of changes that are kept: beyond it, owners are counted anew."""
@@ -33,7 +33,7 @@ _CHANGES = 1024
 class PodCrowd:
     """Pods of one namespace with the same labels: no selector distinguishes them."""
 
-    __slots__ = ("asked", "forbidden", "forbidden_by", "labels", "leaving", "living", "namespace", "scored_by", "watched_by")
+    __slots__ = ("claims", "keys", "labels", "leaving", "living", "namespace", "watched_by")
 
     def __init__(self, namespace: str, labels: dict[str, str]) -> None:
         self.namespace = namespace
@@ -43,74 +43,9 @@ class PodCrowd:
         """Terminating pods by node."""
         self.watched_by: list[tuple[PodTally, bool]] = []
         """(tally that counts these pods, True if it leaves terminating pods out)."""
-        self.forbidden_by: list[TermClaim] = []
-        self.scored_by: list[TermClaim] = []
-        self.forbidden: ForbiddenDomains | None = None
-        self.asked = 0
-        """Number of known claims already matched against these pods."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class TermClaim:
-    """Affinity term of known pods, seen from the pods it selects; its owners are counted."""
-
-    term: Term
-    forbids: bool
-    """True for required anti-affinity; otherwise the term's weight is a score."""
-    owners: PodTally
-
-
-class ForbiddenDomains:
-    """Number of the owners of many claims by domain, for each topology key; one test of nodes is independent of the number of claims.
-
-    Attributes:
-        claims: the claims whose owners are counted.
-        owners: number of all owners, also of those on a node without the topology key.
-        changes: number of changes of claims, of any, that are known.
-
-    """
-
-    __slots__ = ("_sums", "changes", "claims", "owners")
-
-    def __init__(self) -> None:
-        self.claims: set[TermClaim] = set()
-        self.owners = self.changes = 0
-        self._sums: dict[str, tuple[Ids, Ints]] = {}
-
-    def add(self, claims: Iterable[TermClaim]) -> None:
-        """Count the owners of *claims* too."""
-        found: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for claim in claims:
-            self.claims.add(claim)
-            if claim.term.key not in self._sums:
-                self._sums[claim.term.key] = claim.owners.ids, claim.owners.none()
-            nodes, amounts = found[claim.term.key]
-            nodes += claim.owners.by_node.keys()
-            amounts += claim.owners.by_node.values()
-        for key, (nodes, amounts) in found.items():
-            ids, sums = self._sums[key]
-            self.owners += sum(amounts)
-            domains = ids[nodes]
-            np.add.at(sums, domains[domains >= 0], np.array(amounts, dtype=np.int64)[domains >= 0])
-
-    def change(self, claim: TermClaim, node: int, amount: int) -> None:
-        """Count *amount* more owners of *claim* on *node*."""
-        if claim in self.claims:
-            ids, sums = self._sums[claim.term.key]
-            self.owners += amount
-            if (domain := ids[node]) >= 0:
-                sums[domain] += amount
-
-    def allow(self, nodes: Nodes) -> Bools:
-        """Return which of *nodes* are in no domain with an owner, shape (nodes,)."""
-        allowed: Bools = np.ones(len(nodes), dtype=bool)
-        for ids, sums in self._sums.values():
-            allowed &= sums[ids[nodes]] == 0
-        return allowed
-
-    def any(self) -> bool:
-        """Return whether a domain has an owner."""
-        return bool(self.owners) and any(bool(sums.any()) for _, sums in self._sums.values())
+        self.claims: SelectingClaims | None = None
+        self.keys = 0
+        """Number of labels that claims read, when ``claims`` was found."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -233,6 +168,10 @@ class PodCounts:
         self._claims: dict[tuple[Term, bool], TermClaim] = {}
         self._claim_list: list[TermClaim] = []
         self._claim_index = SelectorIndex()
+        self._claim_keys: dict[str, None] = {}
+        """Labels that claims read."""
+        self._selecting: dict[tuple[str, tuple[str | None, ...]], SelectingClaims] = {}
+        """Claims by namespace and the values of these labels."""
         self._makers: Counter[TermClaim] = Counter()
         self._changes: list[tuple[TermClaim, int, int]] = []
         """The last changes of owners of claims that forbid, with node and amount; ``_dropped`` were before them."""
@@ -342,32 +281,30 @@ class PodCounts:
 
     def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims of known pods that select the pods of *crowd*."""
-        self._match(crowd)
-        return [claim for claim in (*crowd.forbidden_by, *crowd.scored_by) if self._makers[claim]]
+        found = self._selecting_claims(crowd)
+        return [claim for claim in (*found.forbidding, *found.scoring) if self._makers[claim]]
 
     def has_claims_on(self, crowd: PodCrowd) -> bool:
         """Return whether a claim of a known pod selects the pods of *crowd*."""
-        self._match(crowd)
-        return any(self._makers[claim] for claim in itertools.chain(crowd.scored_by, crowd.forbidden_by))
+        found = self._selecting_claims(crowd)
+        return any(self._makers[claim] for claim in itertools.chain(found.scoring, found.forbidding))
 
     def scoring(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims that select the pods of *crowd*, do not forbid, and have an owner on a node."""
-        self._match(crowd)
-        return [claim for claim in crowd.scored_by if claim.owners.by_node]
+        return [claim for claim in self._selecting_claims(crowd).scoring if claim.owners.by_node]
 
     def forbidding(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims that forbid the pods of *crowd* the domain of an owner, and have one on a node."""
-        self._match(crowd)
-        return [claim for claim in crowd.forbidden_by if claim.owners.by_node]
+        return [claim for claim in self._selecting_claims(crowd).forbidding if claim.owners.by_node]
 
     def forbidden(self, crowd: PodCrowd) -> ForbiddenDomains | None:
         """Return the owners of such claims by domain, until pods are counted; None without an owner."""
-        self._match(crowd)
-        if not (claims := crowd.forbidden_by):
+        selecting = self._selecting_claims(crowd)
+        if not (claims := selecting.forbidding):
             return None
-        found = crowd.forbidden
+        found = selecting.domains
         if found is None or found.changes < self._dropped:
-            found = crowd.forbidden = ForbiddenDomains()
+            found = selecting.domains = ForbiddenDomains()
         else:
             for change in self._changes[found.changes - self._dropped :]:
                 found.change(*change)
@@ -383,14 +320,19 @@ class PodCounts:
             self._changes.clear()
         self._changes.append((claim, node, amount))
 
-    def _match(self, crowd: PodCrowd) -> None:
-        """Find the claims on *crowd* of pods that have become known since."""
-        if crowd.asked < len(self._claim_list):
-            for number in self._claim_index.candidates(crowd.namespace, crowd.labels, crowd.asked):
+    def _selecting_claims(self, crowd: PodCrowd) -> SelectingClaims:
+        """Return the claims that select the pods of *crowd*; they are found once for all crowds that no claim distinguishes."""
+        if (found := crowd.claims) is None or crowd.keys < len(self._claim_keys):
+            name = crowd.namespace, tuple(map(crowd.labels.get, self._claim_keys))
+            found = crowd.claims = self._selecting.setdefault(name, SelectingClaims())
+            crowd.keys = len(self._claim_keys)
+        if found.asked < len(self._claim_list):
+            for number in self._claim_index.candidates(crowd.namespace, crowd.labels, found.asked):
                 claim = self._claim_list[number]
                 if claim.term.pods.has(crowd.namespace, crowd.labels):
-                    (crowd.forbidden_by if claim.forbids else crowd.scored_by).append(claim)
-            crowd.asked = len(self._claim_list)
+                    (found.forbidding if claim.forbids else found.scoring).append(claim)
+            found.asked = len(self._claim_list)
+        return found
 
     def tally(self, key: str, sets: Iterable[PodSet]) -> PodTally:
         """Return the count of pods that belong to all of *sets*, by the values of the node label *key*."""
@@ -504,6 +446,9 @@ class PodCounts:
             claim = self._claims[term, forbids] = TermClaim(term, forbids, PodTally(column.ids, len(column.values)))
             self._claim_list.append(claim)
             pods = term.pods
+            if not {clause.key for clause in pods.clauses or ()} <= self._claim_keys.keys():
+                self._claim_keys.update((clause.key, None) for clause in pods.clauses or ())
+                self._selecting.clear()
             only = pods.others is None and len(pods.namespaces) == 1
             self._claim_index.add(pods.clauses, next(iter(pods.namespaces)) if only else "")
         return claim

@@ -20,7 +20,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, Refusal, StatefulPlugin
+from scheduler_core.plugins.base import ClusterEvent, Dependence, Filters, NamedFilter, Refusal, StatefulPlugin
 from scheduler_core.plugins.claim_allocation import ClaimAllocation, requests_count
 from scheduler_core.plugins.equally_spread_pods import SpreadKinds
 from scheduler_core.plugins.pod_counts import PodCounts, PodKind
@@ -256,6 +256,22 @@ class StatefulPlugins:
         masks = (plugin.allowed(pod, self._snapshot.nodes.everything) for plugin in _filtering(self.plugins, pod))
         found = [mask for mask in masks if mask is not None]
         return np.logical_and.reduce(found) if found else None
+
+    def depends_on(self, pods: Iterable[PodRecord]) -> Dependence | None:
+        """Return what the places of *pods* depend on if they are tried in this order; None if that is more than can be said."""
+        kinds: dict[PodKind, PodRecord] = {}
+        for pod in pods:
+            if (active := self._plugins_for(pod)) is None or pod.nominated >= 0:
+                return None
+            kinds.setdefault(active.counts.kind(pod), pod)
+        found, nodes = Dependence(), self._snapshot.nodes.everything
+        for plugin in self.plugins:
+            for pod in kinds.values():
+                if isinstance(plugin, SpreadScoring) and plugin.soft(pod) is not None:
+                    return None
+                if plugin.touches(pod) and not plugin.depends_on(pod, nodes, found):
+                    return None
+        return found
 
     def skipped(self, pod: PodRecord) -> frozenset[str]:
         """Return the plugins whose PreFilter in kube-scheduler skips *pod* in the present state."""

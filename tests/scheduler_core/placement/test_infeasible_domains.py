@@ -185,7 +185,7 @@ def test_racks_that_anti_affinity_excludes_are_not_tried(member, want):
 
     assert want == open_racks(here, request)
     assert greedy.place(request).success
-    assert want == greedy.tried
+    assert {*greedy.tried} <= {*want}
 
 
 @pytest.mark.parametrize(
