@@ -15,6 +15,7 @@ select them, and the weights of their preferred terms (required affinity counts 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.affinity_terms import Term, has_affinity
 from scheduler_core.plugins.base import ClusterEvent, Dependence, Filters, StatefulPlugin
-from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind, SelectedPods
 from scheduler_core.plugins.topology_counts import PodTally
 
 AFFINITY = "node(s) didn't match pod affinity rules"
@@ -37,8 +38,8 @@ class _Tallies:
     affinity: tuple[PodTally, ...]
     self_matching: bool
     """True if such a pod is selected by all its own required affinity terms."""
-    anti_affinity: tuple[PodTally, ...]
-    preferred: tuple[tuple[int, PodTally], ...]
+    anti_affinity: tuple[SelectedPods, ...]
+    preferred: tuple[tuple[int, SelectedPods], ...]
 
 
 class InterPodAffinity(StatefulPlugin):
@@ -95,7 +96,7 @@ class InterPodAffinity(StatefulPlugin):
         """
         kind = self.counts.kind(pod)
         tallies, terms = self._tallies_of(kind), kind.terms
-        counted = [*tallies.affinity, *tallies.anti_affinity, *(tally for _, tally in tallies.preferred)]
+        counted: list[SelectedPods] = [*tallies.affinity, *tallies.anti_affinity, *(tally for _, tally in tallies.preferred)]
         counted += [claim.owners for claim in self.counts.scoring(kind.crowd)]
         found.values.update((tally, tally.counts_at(nodes)) for tally in counted if tally not in found.values)
         keys = {term.key for term in (*terms.affinity, *terms.anti_affinity, *terms.preferred)}
@@ -104,13 +105,13 @@ class InterPodAffinity(StatefulPlugin):
             found.values[forbidden] = forbidden.allow(nodes).astype(np.int64)
         return True
 
-    def related(self, pod: PodRecord, reason: str) -> list[tuple[Term, PodTally]]:
+    def related(self, pod: PodRecord, reason: str) -> list[tuple[Term, SelectedPods]]:
         """Return the required terms about which the filter with *reason* is, with the number of pods that they select, or of their owners."""
         kind = self.counts.kind(pod)
         if reason == EXISTING_ANTI_AFFINITY:
             return [(each.term, each.owners) for each in self.counts.forbidding(kind.crowd)]
         terms = {AFFINITY: kind.terms.affinity, ANTI_AFFINITY: kind.terms.anti_affinity}.get(reason, ())
-        return [(term, self.counts.tally(term.key, (term.pods,))) for term in terms]
+        return [(term, self.counts.selected(term)) for term in terms]
 
     def skips(self, pod: PodRecord) -> bool:
         """Return whether *pod* has no required term, and no term of a running pod forbids it a domain."""
@@ -164,8 +165,8 @@ class InterPodAffinity(StatefulPlugin):
         return _Tallies(
             affinity=tuple(counts.tally(key, sets) for key in sorted({term.key for term in terms.affinity})),
             self_matching=all(each.has(crowd.namespace, crowd.labels) for each in sets),
-            anti_affinity=tuple(counts.tally(term.key, (term.pods,)) for term in terms.anti_affinity),
-            preferred=tuple((term.weight, counts.tally(term.key, (term.pods,))) for term in terms.preferred),
+            anti_affinity=tuple(map(counts.selected, terms.anti_affinity)),
+            preferred=tuple((term.weight, counts.selected(term)) for term in terms.preferred),
         )
 
 
@@ -181,7 +182,7 @@ def _affinity_allows(tallies: _Tallies, nodes: Nodes, within: Nodes | None) -> B
     return passing
 
 
-def _anti_affinity_allows(tallies: tuple[PodTally, ...] | list[PodTally], nodes: Nodes, within: Nodes | None) -> Bools:
+def _anti_affinity_allows(tallies: Sequence[SelectedPods], nodes: Nodes, within: Nodes | None) -> Bools:
     passing: Bools = np.ones(len(nodes), dtype=bool)
     for tally in tallies:
         passing &= tally.counts_at(nodes, within) == 0

@@ -23,11 +23,17 @@ from scheduler_core.model.selector_index import SelectorIndex
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
 from scheduler_core.plugins.affinity_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodTerms, Term, own_keys, terms
 from scheduler_core.plugins.term_claims import ForbiddenDomains, SelectingClaims, TermClaim
-from scheduler_core.plugins.topology_counts import NodeTally, PodSet, PodTally, bump
+from scheduler_core.plugins.topology_counts import NodeTally, PodDifference, PodSet, PodTally, bump
 from scheduler_core.plugins.volume_counts import VolumeCounts
 
 _CHANGES = 1024
 """Number of changes that are kept: beyond it, owners are counted anew."""
+_EVERY = ""
+"""Stands for all namespaces."""
+
+
+SelectedPods = PodTally | PodDifference
+"""Count of the pods that a term selects."""
 
 
 class PodCrowd:
@@ -80,7 +86,7 @@ class Watch:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class LabelIndex:
-    """Crowds of one namespace by the value of one label, and watches that require this value."""
+    """Crowds of one namespace, or of all, by the value of one label, and watches that require this value."""
 
     crowds: defaultdict[str, list[PodCrowd]] = dataclasses.field(default_factory=lambda: defaultdict(list))
     watches: defaultdict[str, list[Watch]] = dataclasses.field(default_factory=lambda: defaultdict(list))
@@ -165,6 +171,7 @@ class PodCounts:
         self._own_keys: dict[PodShape, tuple[str, ...]] = {}
         self._compiled: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
         self._watches: dict[Hashable, Watch] = {}
+        self._selected: dict[Term, SelectedPods] = {}
         self._claims: dict[tuple[Term, bool], TermClaim] = {}
         self._claim_list: list[TermClaim] = []
         self._claim_index = SelectorIndex()
@@ -340,6 +347,17 @@ class PodCounts:
         column = self.nodes.label_column(key)
         return self.watch((key, wanted), PodTally(column.ids, len(column.values)), wanted, living=False)
 
+    def selected(self, term: Term) -> SelectedPods:
+        """Return the count of the pods that *term* selects, by the values of its node label."""
+        if (found := self._selected.get(term)) is None:
+            if (sets := term.pods.difference()) is None:
+                found = self.tally(term.key, (term.pods,))
+            else:
+                whole, left_out = sets
+                found = PodDifference(self.tally(term.key, (whole,)), self.tally(term.key, (left_out,)))
+            self._selected[term] = found
+        return found
+
     def by_node(self, pods: PodSet) -> NodeTally:
         """Return the count of *pods* by node, without terminating pods."""
         if (tally := self._by_node.get(pods)) is None:
@@ -370,23 +388,21 @@ class PodCounts:
     def _reached(self, watch: Watch) -> tuple[list[PodCrowd], bool]:
         """Return the crowds that *watch* can count, and whether it counts all of them; index it for crowds that follow."""
         listed = [each.namespaces for each in watch.sets if each.others is None]
-        if not listed:
-            self._unindexed.append(watch)
-            self._settle()
-            return list(self._crowds.values()), False
-        namespaces = frozenset.intersection(*listed)
+        namespaces = frozenset.intersection(*listed) if listed else None
         equal = [(clause.key, value) for pods in watch.sets for clause in pods.clauses or () if (value := clause.only_value) is not None]
-        if len(namespaces) != 1 or not equal:
+        if not equal:
             self._unindexed.append(watch)
             self._settle()
+            if namespaces is None:
+                return list(self._crowds.values()), False
             return [crowd for namespace in sorted(namespaces) for crowd in self._crowds_in.get(namespace, ())], False
-        (namespace,) = namespaces
+        namespace = next(iter(namespaces)) if namespaces is not None and len(namespaces) == 1 else _EVERY
         # The label with which fewest watches are found.
         key, value = min(equal, key=lambda each: len(self._index(namespace, each[0]).watches[each[1]])) if len(equal) > 1 else equal[0]
         self._settle(key, value)
         index = self._index(namespace, key)
         index.watches[value].append(watch)
-        return index.crowds[value], len(listed) == 1 == len(watch.sets[0].clauses or ())
+        return index.crowds[value], namespace != _EVERY and len(watch.sets) == 1 == len(watch.sets[0].clauses or ())
 
     def _settle(self, key: str = "", value: str = "") -> None:
         """Count by their labels the postponed pods that have the label *key*: *value*; without a key, all."""
@@ -398,7 +414,7 @@ class PodCounts:
         indices = self._indices.setdefault(namespace, {})
         if (index := indices.get(key)) is None:
             index = indices[key] = LabelIndex()
-            for crowd in self._crowds_in.get(namespace, ()):
+            for crowd in self._crowds.values() if namespace == _EVERY else self._crowds_in.get(namespace, ()):
                 if (value := crowd.labels.get(key)) is not None:
                     index.crowds[value].append(crowd)
         return index
@@ -425,7 +441,7 @@ class PodCounts:
             crowd = self._crowds[name] = PodCrowd(pod.namespace, dict(pod.labels))
             self._crowds_in.setdefault(pod.namespace, []).append(crowd)
             watches = [*self._unindexed]
-            for key, index in self._indices.get(pod.namespace, {}).items():
+            for key, index in (each for where in (pod.namespace, _EVERY) for each in self._indices.get(where, {}).items()):
                 if (value := crowd.labels.get(key)) is not None:
                     index.crowds[value].append(crowd)
                     watches += index.watches[value]

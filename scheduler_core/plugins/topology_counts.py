@@ -33,6 +33,18 @@ class PodSet(NamedTuple):
     others: Clauses | None
     clauses: Clauses | None
 
+    def difference(self) -> tuple[PodSet, PodSet] | None:
+        """Return a set of pods, and the part of it that must be left out to get this one: pods with one value of a label.
+
+        So the anti-affinity of a group to all other groups is to all groups but itself.  None if no clause excludes a single value.
+        """
+        clauses = self.clauses or ()
+        if (out := next((each for each in clauses if each.operator == "NotIn" and len(each.values) == 1), None)) is None:
+            return None
+        rest = tuple(each for each in clauses if each is not out)
+        own = (out._replace(operator="In"), *(each for each in rest if (each.key, each.operator) != (out.key, "Exists")))
+        return self._replace(clauses=rest), self._replace(clauses=own)
+
     def has(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Return whether a pod of *namespace* with *labels* is selected."""
         if namespace not in self.namespaces and (self.others is None or not all(clause.admits(namespace) for clause in self.others)):
@@ -104,6 +116,24 @@ class PodTally:
         counts = self.none()
         np.add.at(counts, domains[kept], amounts[kept])
         return counts
+
+
+class PodDifference:
+    """Number of the pods of one set without those of another, which is a part of it: both can be counted for many selectors."""
+
+    __slots__ = ("_left_out", "_whole", "ids")
+
+    def __init__(self, whole: PodTally, left_out: PodTally) -> None:
+        self.ids = whole.ids
+        self._whole, self._left_out = whole, left_out
+
+    def domains(self, within: Nodes | None = None) -> Ints:
+        """Return the number in each domain, see PodTally."""
+        return self._whole.domains(within) - self._left_out.domains(within)
+
+    def counts_at(self, nodes: Nodes, within: Nodes | None = None) -> Ints:
+        """Return the number in the domain of each of *nodes*, see PodTally."""
+        return self._whole.counts_at(nodes, within) - self._left_out.counts_at(nodes, within)
 
 
 class NodeTally(PodTally):

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+import pytest
+
 from scheduler_core.cluster.load import load
+from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.model.workload_selectors import equalities
 from scheduler_core.plugins import pod_counts
+from scheduler_core.plugins.affinity_terms import Term
 from scheduler_core.plugins.pod_counts import PodCounts, PostponedPods
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from scheduler_core.plugins.topology_counts import PodSet
+from scheduler_core.plugins.topology_counts import NodeTally, PodDifference, PodSet
 from tests.sampling import sampled
 from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.plugins.test_spread_score import service
@@ -99,6 +104,39 @@ def test_owners_of_many_terms_are_counted_as_of_each_term(monkeypatch):
             assert (not all(want)) == (found is not None and found.any())
             met += not all(want)
     assert met > 10 * sampled(150)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_pods_belong_to_all_sets_of_a_count(order):
+    """One set is of one namespace, the other of all."""
+    pods = [pod(f"p{number}", labels=labels) for number, labels in enumerate([{"app": "a"}, {"app": "a", "tier": "b"}, {"tier": "b"}])]
+    snapshot = load([node("n"), *pods])
+    counts = PodCounts(snapshot.nodes, {})
+    counts.count_all([(each, 0) for each in snapshot.pods], 1)
+    sets = [clauses({"app": "a"}), PodSet(frozenset(), (), equalities({"tier": "b"}))][::order]
+
+    assert {0: 1} == counts.watch("both", NodeTally(np.zeros(1, dtype=np.int32)), sets, living=False).by_node
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("others", [None, ()], ids=["one namespace", "all namespaces"])
+def test_pods_without_those_of_one_value(exists, others):
+    """The count for a term that leaves out one value of a label is that of all its pods, whether they come before or after it."""
+    out = [SelectorClause("app", "Exists")] * exists + [SelectorClause("app", "NotIn", frozenset("a")), SelectorClause("tier", "Exists")]
+    term = Term("rack", PodSet(frozenset({"default"}) if others is None else frozenset(), others, tuple(out)))
+    labels = [{key: value for key in ("app", "tier") if (value := chance) != "-"} for chance in "ab-"]
+    labels += [{"app": "a", "tier": "b"}, {"app": "b", "tier": "b"}, {"tier": "b"}]
+    snapshot = load([node("n0", rack="x"), node("n1", rack="y"), *(pod(f"p{number}", labels=each) for number, each in enumerate(labels))])
+    counts = PodCounts(snapshot.nodes, {})
+    placed = [(each, number % 2) for number, each in enumerate(snapshot.pods)]
+    counts.count_all(placed[::2], 1)
+    found = counts.selected(term)
+    counts.count_all(placed[1::2], 1)
+
+    want = [sum(term.pods.has(each.namespace, each.labels) and node == at for each, node in placed) for at in range(2)]
+    assert isinstance(found, PodDifference)
+    assert want == found.counts_at(snapshot.nodes.everything).tolist() == found.domains().tolist()[:2]
+    assert sum(want)
 
 
 def test_the_keys_of_a_count_are_known_in_each_of_its_namespaces():
