@@ -19,7 +19,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.model.selectors import admits
 from scheduler_core.plugins.affinity_terms import PodTerms
-from scheduler_core.plugins.base import ClusterEvent, Filters
+from scheduler_core.plugins.base import ClusterEvent, Dependence, Filters
 from scheduler_core.plugins.node_affinity import selected_nodes
 from scheduler_core.plugins.pod_counts import PodCounts, PodKind
 from scheduler_core.plugins.spread_constraints import NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerm, SpreadTerms, is_hard
@@ -92,6 +92,19 @@ class PodTopologySpread(SpreadScoring):
             lacking |= open_still & (ids < 0)
             crowded |= open_still & (ids >= 0) & _exceeds(rule, ids, within)
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
+
+    def depends_on(self, pod: PodRecord, nodes: Nodes, found: Dependence) -> bool:
+        """Add the counts of the constraints with DoNotSchedule; see StatefulPlugin.
+
+        The smallest count of any domain is the same for all domains that are tried, and stays the same: pods add to equal counts.
+        """
+        for rule in self.rules(pod):
+            labelled = rule.ids >= 0
+            found.values[rule.tally] = np.where(labelled, rule.tally.domains()[rule.ids], np.int64(-1))[nodes]
+            eligible = (rule.tally.ids >= 0).astype(np.int64) + np.where(labelled, rule.is_domain[rule.ids], 0)
+            found.values[rule.tally, "eligible"] = eligible[nodes]
+            found.domains[rule.spread.key] = rule.ids
+        return self.soft(pod) is None
 
     def rules(self, pod: PodRecord) -> tuple[SpreadRule, ...]:
         """Return the constraints of *pod* with DoNotSchedule."""
