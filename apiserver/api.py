@@ -5,6 +5,7 @@ Edge: urllib3.  What is sent without a proxy does not use it: ``exchange``.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import threading
 import time
@@ -279,6 +280,11 @@ def reply_error(code: int, content: bytes, retry_after: float | None = None) -> 
     causes = (failure.details and failure.details.causes) or ()
     message = (failure.message or failure.error)[:_SHOWN]
     return ReplyError(code, message, failure.reason, retry_after, [each.reason for each in causes], [each.field for each in causes])
+
+
+def micro_time() -> str:
+    """Return the time as a metav1.MicroTime: ``2026-01-31T12:00:00.000000Z``."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _seconds(text: str | None) -> float | None:

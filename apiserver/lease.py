@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import threading
 import time
 from collections.abc import Callable
 
 import msgspec
 
-from apiserver.api import MERGE_PATCH, TRANSPORT, Api, ReplyError
+from apiserver.api import MERGE_PATCH, TRANSPORT, Api, ReplyError, micro_time
 from apiserver.election import Election, Record
 
 NOT_FOUND, CONFLICT = 404, 409
@@ -118,7 +117,7 @@ class Lease:
         began = _now()
         lease = self._read()
         record = _record(lease)
-        new_record = self._election.next_record(record, _now(), _stamp())
+        new_record = self._election.next_record(record, _now(), micro_time())
         if new_record is None:
             self._election.record_loss()
             self._report_once("info", f"{record.holder if record else ''} leads")
@@ -180,7 +179,3 @@ def _record(lease: _Lease | None) -> Record | None:
 def _now() -> float:
     """Return seconds of a monotonic clock that also counts while the machine is suspended, as the lease expires meanwhile."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
-
-
-def _stamp() -> str:
-    return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -6,7 +6,6 @@ a failure, and by the next leader; a crash at any write loses nothing.
 
 from __future__ import annotations
 
-import datetime as dt
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -78,7 +77,7 @@ class GroupBuilder:
         self._collections: dict[str, str] = {}
         self._paths = Paths(self._collections)
         self._metrics = metrics
-        self._writer = GroupWriter(api, self._paths, recorder, _now, metrics.written)
+        self._writer = GroupWriter(api, self._paths, recorder, metrics.written)
         self.results = BuildResults()
         self._published = 0.0
         self._wake = threading.Condition()
@@ -371,7 +370,3 @@ def resource_name(group: Group) -> str:
     api_group, kind = group
     other = other_group(kind, api_group) if kind in TREE_KINDS else api_group
     return Ref(kind, "", "", group=other).resource
-
-
-def _now() -> tuple[float, str]:
-    return time.monotonic(), dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

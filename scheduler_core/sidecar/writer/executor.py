@@ -6,7 +6,6 @@ Edge: the API server, and the wall clock for timestamps.
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.api import TRANSPORT, Api, ReplyError, micro_time
 from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
@@ -75,7 +74,7 @@ class Executor:
     ) -> None:
         self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
         self._on_object = on_object
-        self._claims = ClaimWriter(paths, self, _now)
+        self._claims = ClaimWriter(paths, self, micro_time)
         self._recording = threading.Lock()
         self.requests = 0
         """Approximate number of requests so far."""
@@ -98,7 +97,7 @@ class Executor:
             case SetCondition() if _reports_not_placed(write) or requests.is_custom(write.target, self._paths):
                 return self._by_content(write)
             case SetCondition():
-                self.send(requests.set_condition(write, self._paths, _now()))
+                self.send(requests.set_condition(write, self._paths, micro_time()))
             case Evict() | Remove():
                 self._evict_or_delete(write, dry_run=dry_run)
             case RecordEvent():
@@ -113,7 +112,7 @@ class Executor:
         """Evict or delete a pod.  The eviction API sets its own condition, which ours replaces; a deletion sets no condition."""
         eviction, condition = (
             requests.evict_or_delete(write, self._paths, dry_run=dry_run),
-            requests.disruption_target(write, self._paths, _now()),
+            requests.disruption_target(write, self._paths, micro_time()),
         )
         if dry_run:
             self.send(eviction)
@@ -165,7 +164,7 @@ class Executor:
     def _record_event(self, event: RecordEvent) -> None:
         version = self._paths.api_version(event.target.resource)
         with self._recording:
-            event_request = self._recorder.event_request(event, version, time.monotonic(), _now())
+            event_request = self._recorder.event_request(event, version, time.monotonic(), micro_time())
         if event_request is None:
             return
         try:
@@ -231,8 +230,8 @@ def _condition(write: SetCondition, content: Any, paths: Paths) -> ApiRequest | 
         if replaced or each.get("status") == "True":
             return None
     if requests.is_custom(write.target, paths):
-        return requests.replace_conditions(write, content, paths, _now())
-    return requests.set_condition(write, paths, _now(), content["metadata"].get("resourceVersion") or "")
+        return requests.replace_conditions(write, content, paths, micro_time())
+    return requests.set_condition(write, paths, micro_time(), content["metadata"].get("resourceVersion") or "")
 
 
 def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> ApiRequest | None:
@@ -246,7 +245,3 @@ def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Path
         return None
     wanted = (*current, write.finalizer) if adding else tuple(each for each in current if each != write.finalizer)
     return requests.finalizers(write.target, content, wanted, paths)
-
-
-def _now() -> str:
-    return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
