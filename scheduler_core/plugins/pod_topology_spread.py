@@ -94,7 +94,7 @@ class PodTopologySpread(SpreadScoring):
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
 
     def depends_on(self, pod: PodRecord, nodes: Nodes, found: Dependence) -> bool:
-        """Add the counts of the constraints with DoNotSchedule; see StatefulPlugin.
+        """Add the counts of the constraints with DoNotSchedule, the only ones that *pod* has; see StatefulPlugin.
 
         The smallest count of any domain is the same for all domains that are tried, and stays the same: pods add to equal counts.
         """
@@ -104,7 +104,7 @@ class PodTopologySpread(SpreadScoring):
             eligible = (rule.tally.ids >= 0).astype(np.int64) + np.where(labelled, rule.is_domain[rule.ids], 0)
             found.values[rule.tally, "eligible"] = eligible[nodes]
             found.domains[rule.spread.key] = rule.ids
-        return self.soft(pod) is None
+        return True
 
     def rules(self, pod: PodRecord) -> tuple[SpreadRule, ...]:
         """Return the constraints of *pod* with DoNotSchedule."""

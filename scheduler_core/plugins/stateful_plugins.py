@@ -257,20 +257,18 @@ class StatefulPlugins:
         found = [mask for mask in masks if mask is not None]
         return np.logical_and.reduce(found) if found else None
 
-    def depends_on(self, pods: Iterable[PodRecord]) -> Dependence | None:
+    def depends_on(self, pods: Sequence[PodRecord]) -> Dependence | None:
         """Return what the places of *pods* depend on if they are tried in this order; None if that is more than can be said."""
-        kinds: dict[PodKind, PodRecord] = {}
-        for pod in pods:
-            if (active := self._plugins_for(pod)) is None or pod.nominated >= 0:
-                return None
-            kinds.setdefault(active.counts.kind(pod), pod)
+        if any(pod.nominated >= 0 or self._plugins_for(pod) is None for pod in pods):
+            return None
         found, nodes = Dependence(), self._snapshot.nodes.everything
         for plugin in self.plugins:
-            for pod in kinds.values():
-                if isinstance(plugin, SpreadScoring) and plugin.soft(pod) is not None:
-                    return None
-                if plugin.touches(pod) and not plugin.depends_on(pod, nodes, found):
-                    return None
+            if isinstance(plugin, SpreadScoring) and any(plugin.soft(pod) is not None for pod in pods):
+                return None
+            # Pods of one kind differ in their claims.
+            touched = {plugin.counts.kind(pod): pod for pod in pods if plugin.touches(pod)}
+            if not all(plugin.depends_on(pod, nodes, found) for pod in touched.values()):
+                return None
         return found
 
     def skipped(self, pod: PodRecord) -> frozenset[str]:
