@@ -56,6 +56,15 @@ def wants(affinity: Affinity, app: str = "a", **more: object) -> PodRecord:
             "....-",
             id="no pod is selected by both",
         ),
+        *(
+            pytest.param(
+                wants(affinity_to(term(ZONE, own), term(HOST, every, namespace_selector=LabelSelector()))),
+                [pod("b", node=0), pod("c", node=1)],
+                "....-",
+                id=f"no pod is selected by both, {every} in all namespaces",
+            )
+            for own, every in ("bc", "cb")
+        ),
         pytest.param(
             wants(affinity_to(term(ZONE, "b"), term(HOST, "b"))),
             [pod("b", node=0), pod("b", node=3)],
