@@ -58,6 +58,8 @@ def _growths(folder: Path) -> Iterator[Growth]:
     yield Growth("a cycle on 5,000 nodes", "gangs of 4", (500, 1_000, 2_000, 4_000), lambda size: _cycle(5_000, size, 4))
     yield Growth("one gang on 5,000 nodes", "its pods", (500, 1_000, 2_000, 4_000), lambda size: _cycle(5_000, 1, size, clusters.ZONE))
     yield Growth("one tree on 5,000 nodes", "groups of 4 pods in it", (25, 50, 100, 200), _tree)
+    yield Growth("gangs of 4 that exclude each other, on 400 racks", "gangs", (50, 100, 200, 400), lambda size: _exclusive(size, 400))
+    yield Growth("50 gangs of 4 that exclude each other", "racks", (100, 200, 400, 800), lambda size: _exclusive(50, size))
     yield Growth("a gang of 512 that cannot fit, and why", "nodes", (2_500, 5_000, 10_000, 20_000), _refused)
     yield Growth(
         f"all rules for a Workload, {_REPEATED} times", "templates", tuple(workloads.templates(depth) for depth in (2, 3, 4)), _validated
@@ -108,6 +110,11 @@ def _cycle(nodes: int, gangs: int, size: int, key: str = clusters.RACK) -> Calla
 
 def _tree(size: int) -> Callable[[], object]:
     return _decided(5_000, tuple(clusters.as_bytes([*clusters.trees(1, size, 4)])))
+
+
+def _exclusive(gangs: int, racks: int) -> Callable[[], object]:
+    objects = [*clusters.nodes(4 * racks), *clusters.gangs(gangs, 4)]
+    return _decided(0, tuple(clusters.as_bytes([*clusters.exclusive(objects, nodes_of_a_rack=4)])))
 
 
 def _refused(size: int) -> Callable[[], object]:
