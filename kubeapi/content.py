@@ -32,6 +32,7 @@ _MAX_CACHED = 4096
 _valid_labels: set[str] = set()
 _valid_subdomains: set[str] = set()
 _valid_label_keys: set[str] = set()
+_valid_label_values: set[str] = set()
 """Caches of valid texts: the same few names and keys occur again and again."""
 _DOTS = frozenset({".", ".."})
 
@@ -166,10 +167,17 @@ def _label_key_messages(value: str) -> list[str]:
 
 def label_value(value: str) -> list[str]:
     """Return error messages unless *value* is a label value: empty, or a name of at most 63 bytes."""
+    if value in _valid_label_values:
+        return []
     messages = _too_long(value, LONGEST_LABEL)
     if value and not _is_key_name(value):
         messages.append(_LABEL_VALUE_TEXT)
-    return messages
+    return messages or _cache(value, _valid_label_values)
+
+
+def all_label_values(values: Iterable[str]) -> bool:
+    """Return whether all *values* are label values."""
+    return _valid_label_values.issuperset(values) or not any(label_value(value) for value in values)
 
 
 def path_segment(value: str) -> list[str]:

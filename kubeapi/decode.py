@@ -40,10 +40,12 @@ _BOUNDS = {"<=": "at most", ">=": "at least"}
 
 def section(content: object, *names: str) -> Mapping[str, Any]:
     """Return the object at a path in parsed JSON; empty if it is absent or something else."""
-    # A mapping of another type than dict is tested for slowly.
+    # Most are absent, or dicts: another type is tested for slowly.
     for name in names:
-        content = content.get(name) if isinstance(content, (dict, Mapping)) else None
-    return content if isinstance(content, (dict, Mapping)) else {}
+        if content is None or not isinstance(content, (dict, Mapping)):
+            return {}
+        content = content.get(name)
+    return {} if content is None or not isinstance(content, (dict, Mapping)) else content
 
 
 class WrongShapeError(ValueError):
@@ -131,6 +133,20 @@ def plain(value: Json) -> Json:
     if isinstance(value, list):
         return [plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def as_plain(value: Json) -> Json:
+    """Return the same as ``plain``, to be read only: *value* itself if that is the same."""
+    try:
+        text = _ENCODE(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return plain(value)
+    return plain(value) if _NULL in text or _FLOAT in text else value
+
+
+_ENCODE = msgspec.msgpack.Encoder().encode
+_NULL, _FLOAT = b"\xc0", b"\xcb"
+"""Null and the first byte of a float in MessagePack; ASCII texts have neither."""
 
 
 def _filled(value: Json, of_null: Json) -> Json:

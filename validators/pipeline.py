@@ -197,7 +197,7 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
 
 def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation, ...]:
     """Return the violations of an object that cannot be decoded: values of a wrong type, and numbers out of range."""
-    errors = schema.check(served_versions.schema_of(api_version, kind), decode.plain(content))
+    errors = schema.check(served_versions.schema_of(api_version, kind), decode.as_plain(content))
     errors = [error for error in errors if error.origin in _UNREADABLE_VALUES]
     # The schemas are as strict as the model.  If one is less strict by mistake, the object is still refused.
     unknown = field.type_invalid(FieldPath(), None, "must have the fields of its kind, each with its type")

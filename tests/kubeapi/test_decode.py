@@ -32,3 +32,18 @@ def test_null_in_a_map_is_empty_and_null_in_place_of_a_field_is_absent():
         "metadata": {"name": "a", "labels": {"a": "", "b": "c"}},
         "spec": {"nodeSelector": {"disk": ""}, "containers": [{"resources": {"limits": {"cpu": 0}, "requests": [None]}}]},
     } == decode.plain({"metadata": metadata, "spec": {"nodeSelector": {"disk": None}, "containers": [container]}, "status": None})
+
+
+@pytest.mark.parametrize("other", [None, 1.0, -0.0, 1e300])
+def test_what_is_read_only_is_as_plain(other):
+    value = {"labels": {"a": "ü", "b": "192 203"}, "list": [1, 2.5, 203, 2**63, True, {}], "text": "null"}
+
+    assert decode.as_plain(value) == decode.plain(value)
+    for changed in ({**value, "other": other}, {**value, "list": [[{"labels": {"a": other}}]]}, {**value, "big": 2**70, "other": other}):
+        assert repr(decode.plain(changed)) == repr(decode.as_plain(changed))
+
+
+def test_a_plain_value_is_the_same_object():
+    value = {"labels": {"a": "b"}, "n": [1, True]}
+
+    assert value is decode.as_plain(value)

@@ -57,6 +57,8 @@ _FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 def labels(given: Content, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of labels, or of a node selector: keys and values."""
+    if content.all_label_keys(given) and content.all_label_values([value for value in given.values() if isinstance(value, str)]):
+        return
     for key, value in given.items():
         yield from formatted(key, at, content.label_key(key))
         if isinstance(value, str):
@@ -65,9 +67,9 @@ def labels(given: Content, at: FieldPath) -> Iterator[FieldError]:
 
 def annotation_keys(given: Content, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of annotations: keys, and the size of all."""
-    size = 0
-    for key, value in given.items():
-        yield from formatted(key, at, content.label_key(key.lower()))
-        size += len(key.encode()) + len(str(value).encode())
+    if not content.all_label_keys(given):
+        for key in given:
+            yield from formatted(key, at, content.label_key(key.lower()))
+    size = sum(len(key.encode()) + len(str(value).encode()) for key, value in given.items())
     if size > _MOST_ANNOTATIONS:
         yield FieldError(field.ErrorType.TOO_LONG, at, "", f"may not be more than {_MOST_ANNOTATIONS} bytes")

@@ -90,7 +90,7 @@ def errors(manifest: Json) -> list[FieldError]:
     group, _, version = api_version.rpartition("/")
     if version not in shapes.versions_of(group, kind):
         return []
-    plain = decode.plain(manifest)
+    plain = decode.as_plain(manifest)
     if wrong := shapes.errors(api_version, kind, plain):
         return wrong
     validate = _VALIDATORS.get((api_version, kind), _templates)

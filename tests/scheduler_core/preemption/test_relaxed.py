@@ -99,6 +99,21 @@ def test_groups_are_divided_among_racks_at_the_least_cost(sizes, want):
     assert (want, want) == (cost, 60 * len(used))
 
 
+@pytest.mark.parametrize("zones", ["aabbc", "aaaac"], ids=["a zone for each composite", "one zone for both"])
+def test_composites_are_divided_among_zones_and_their_gangs_among_racks(zones):
+    objects = [node(f"n{number}", 2 if number < 4 else 1, zone=zone, rack=f"r{number}") for number, zone in enumerate(zones)]
+    objects += [low(f"x{number}", 2, f"n{number}") for number in range(4)]
+    objects.append(group("tree", 2))
+    for number in range(2):
+        objects.append(group(f"tree{number}", 2, key="zone", parent="tree"))
+        for child in range(2):
+            name = f"leaf{number}{child}"
+            objects += [group(name, 1, key="rack", parent=f"tree{number}"), pod(f"{name}-0", 2, name)]
+
+    assert (240, {f"x{number}": 1 for number in range(4)}) == Scene(objects).least()
+    assert None is Scene(objects).least(staying=("x3",))
+
+
 def test_pods_without_a_rack_use_nodes_that_have_none():
     objects = [node("a", 2, rack="r1"), node("b", 2), low("xa", 2, "a"), group("tree", 2), group("one", 1, key="rack", parent="tree")]
     objects += [group("two", 1, parent="tree"), pod("one-0", 2, "one"), pod("two-0", 2, "two")]

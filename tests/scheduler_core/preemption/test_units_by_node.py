@@ -43,6 +43,15 @@ def test_who_would_break_a_budget_comes_first_on_its_node():
     assert [1, 0, 1] == result.violations.tolist()
 
 
+def test_the_budget_of_pods_on_several_nodes_is_counted_node_by_node():
+    """One of them may go: each node alone breaks nothing."""
+    pods = [pod(name, node, labels={"app": "db"}) for node, name in enumerate("abc")]
+    units = units_of(pods, [])
+    result = UnitsByNode(units, units.potential_victims(1), DisruptionBudgets([budget("b", 1, {"app": "db"})]), units.amounts(4), 3)
+
+    assert [0, 0, 0] == result.violations.tolist()
+
+
 def test_nothing_below_makes_no_pairs():
     result = UnitsByNode(UNITS, UNITS.potential_victims(0), DisruptionBudgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
 
