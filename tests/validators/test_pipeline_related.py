@@ -30,6 +30,15 @@ class TestOtherObjects:
             ("warning", "parent-exists", "spec.parentCompositePodGroupName")
         ]
 
+    def test_a_missing_parent_is_no_error_about_the_template_too(self) -> None:
+        """Whether the parent is a group of another template is not known before it exists."""
+        templates = [{"name": "t", "schedulingPolicy": {"gang": {"minCount": 1}}}]
+        lookup = known(manifest("Workload", "w", {"podGroupTemplates": templates}), composite("other"))
+        rules = {rule for _, rule, _ in reported_errors(pod_group("a", "gone"), lookup=lookup)}
+
+        assert "parent-exists" in rules
+        assert "tree-matches-templates" not in rules
+
     def test_with_nothing_known_nothing_is_reported(self) -> None:
         assert reported_errors(pod_group("a", "gone", priorityClassName="high")) == []
 

@@ -15,6 +15,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.devices import interchangeable
+from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed, reasons_of, with_objects
 from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
@@ -281,3 +282,31 @@ def test_claims_whose_devices_kube_scheduler_can_exchange_are_not_counted(entrie
     shared = resource_claim("shared", request("x", "other"))
     objects = [*NODES, own, other, template(), device_slice("n1", "a"), fabric, shared, *(wanting(name, *entries) for name in "pq")]
     assert counted == bool(rows(*objects))
+
+
+@pytest.mark.parametrize(
+    ("capacity", "searched"),
+    [
+        pytest.param([f"{DRIVER}/memory"], False, id="with the domain"),
+        pytest.param(["memory", f"{DRIVER}/memory"], True, id="both names: which one counts is known when a device is searched"),
+    ],
+)
+def test_a_capacity_with_two_names_is_not_counted(capacity, searched):
+    offered = device("a", capacity={name: {"value": "4"} for name in capacity})
+    claim = template("one", request(capacity={"requests": {f"{DRIVER}/memory": "1"}}))
+    snapshot = load([node("n0"), device_class(), device_slice("n0", offered), claim, wanting("p", "x:one")])
+
+    assert searched is StatefulPlugins(snapshot).touches(snapshot.pods[0])
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_a_claim_to_all_devices_takes_those_that_the_node_reaches(strategy):
+    """Each device of the pool is on a node of its own."""
+    devices = [device(name, nodeName=on) for name, on in (("a", "n1"), ("b", "n2"))]
+    pool = device_slice(None, *devices, pool="shared", perDeviceNodeSelection=True)
+    pods = [wanting(f"p{number}", "x:one", group="g") for number in range(2)]
+    objects = [*NODES, device_class(), template("one", request(allocationMode="All")), pool, leaf("g", 2), *pods]
+    decision = decided(objects, strategy=strategy)
+
+    assert decision.status is Status.SUCCESS
+    assert {"n1", "n2"} == {*decision.assignments.values()}

@@ -79,6 +79,15 @@ def test_as_many_leave_as_may_leave_together(objects, want):
     assert problem.is_allowed(numbers)
 
 
+def test_only_units_of_the_domain_leave():
+    objects = [*(node(f"n{number}", 2, rack=f"r{number // 2}") for number in range(4)), *LOW, *gang(2, 2, "rack")]
+    problem = task(objects)
+    result = HeuristicSearch(problem, Counting(), Effort(10**6), 1)
+
+    found = [names(problem.units, result.largest_allowed(domain)) for domain in problem.requirements.domains]
+    assert [["x0", "x1"], ["x2", "x3"]] == found
+
+
 def test_all_sets_of_few_units_are_tried_until_one_helps():
     problem, _, result = rough([1, 2], [0, 2, 3])
     result.try_all()

@@ -12,11 +12,13 @@ from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, queued, run_cycle
 from scheduler_core.exact.certificate import refutation
 from scheduler_core.exact.certificate.certificate import certificate
-from scheduler_core.exact.certificate.refutation import UnprovenError
-from scheduler_core.exact.step_budget import StepsSpentError
+from scheduler_core.exact.certificate.facts import Facts
+from scheduler_core.exact.certificate.refutation import Refutation, UnprovenError
+from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
+from tests import builders
 from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, proved
@@ -132,3 +134,28 @@ def test_limits_of_a_certificate_are_reported():
     (result,) = proved([*machines, composite(1), leaf("a", 4, 0), *pods])
 
     assert result["reason"] == ProofObstacle.OTHER_FACTS
+
+
+def request_of(objects, name):
+    """Return the state of a cluster and the request of one root."""
+    snapshot = load([json.dumps(each).encode() for each in objects])
+    root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name.name == name)
+    state = PlacementState.from_snapshot(snapshot, COMPLETE.placing, COMPLETE.ignore)
+    return state, Greedy(state).request(root)
+
+
+def test_a_root_that_what_runs_of_it_satisfies_has_no_proof():
+    """Another group of it is too large for the cluster."""
+    groups = [composite(1), leaf("one", 1, 1), leaf("two", 1, 2)]
+    objects = [node("a"), *groups, builders.pod("one-0", "one", 1, on="a"), builders.pod("two-0", "two", 2)]
+    with pytest.raises(UnprovenError):
+        Refutation(Facts(*request_of(objects, "root"), empty=False), StepBudget(1000)).proof()
+
+
+def test_a_group_that_runs_where_no_domain_is_has_none():
+    group = builders.pod_group("root", 2, "rack")
+    objects = [node("a", rack="r1"), node("b", 2), group, builders.pod("root-0", "root", 1, on="b"), builders.pod("root-1", "root", 1)]
+    facts = Facts(*request_of(objects, "root"), empty=False)
+
+    assert {"r1"} == facts.node_sets.domains_of(0, "rack").keys()
+    assert {} == facts.domains(0, 0)
