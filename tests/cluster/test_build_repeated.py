@@ -114,7 +114,7 @@ def test_a_group_that_was_replaced_is_gone(api, caller, recorder, labelled, kind
     version = VERSION if custom else f"{SCHEDULING}/{WORKLOAD_VERSIONS[0]}"
     ref = Ref("PodGroup", labelled, "train", group=other_group("PodGroup", version.partition("/")[0]))
     paths, outcomes = Paths({ref.resource: f"{base_path(version)}/podgroups"}), []
-    writer = GroupWriter(caller, paths, recorder, lambda *outcome: outcomes.append(outcome))
+    writer = GroupWriter(caller, paths, recorder, lambda: (0.0, ""), lambda *outcome: outcomes.append(outcome))
     api.create(pod_group("train", labelled, minimum=1))
     # That of the group before.
     uid = "11111111-1111-1111-1111-111111111111"

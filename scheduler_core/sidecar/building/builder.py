@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.api import TRANSPORT, Api, ReplyError, micro_time
 from apiserver.discovery import base_path, path_of
 from apiserver.pages import Page
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
@@ -77,7 +77,7 @@ class GroupBuilder:
         self._collections: dict[str, str] = {}
         self._paths = Paths(self._collections)
         self._metrics = metrics
-        self._writer = GroupWriter(api, self._paths, recorder, metrics.written)
+        self._writer = GroupWriter(api, self._paths, recorder, lambda: (time.monotonic(), micro_time()), metrics.written)
         self.results = BuildResults()
         self._published = 0.0
         self._wake = threading.Condition()

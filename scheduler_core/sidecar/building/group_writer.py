@@ -6,13 +6,12 @@ Each write has the uid of the object that it was decided for.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from apiserver.api import TRANSPORT, Api, ReplyError, micro_time
+from apiserver.api import TRANSPORT, Api, ReplyError
 from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.sidecar.building.group_plan import Target, is_ours
@@ -37,17 +36,18 @@ class GoneError(ValueError):
 
 
 class GroupWriter:
-    """Sends the requests."""
+    """Sends the requests; the *clock* returns seconds, and the time as RFC 3339."""
 
     def __init__(
         self,
         api: Api,
         paths: Paths,
         recorder: EventRecorder,
+        clock: Callable[[], tuple[float, str]],
         written: Callable[[str, WriteOutcome], None],
     ) -> None:
         """*written* is called with the name of each write and its outcome."""
-        self._api, self._paths, self._recorder, self._written = api, paths, recorder, written
+        self._api, self._paths, self._recorder, self._clock, self._written = api, paths, recorder, clock, written
 
     def carry_out(self, namespace: str, step: Step, target: Target, uid: str) -> None:
         """Make one write; an object with this *uid* is patched or deleted.
@@ -106,7 +106,7 @@ class GroupWriter:
     def record_event(self, manifest: Json, event: tuple[str, str, str]) -> None:
         """Record an event about an object, with type, reason and message; one that is not accepted is not repeated."""
         recorded = RecordEvent(Ref(str(manifest["kind"]), *name_of(manifest), uid_of(manifest)), *event)
-        request = self._recorder.event_request(recorded, str(manifest["apiVersion"]), time.monotonic(), micro_time())
+        request = self._recorder.event_request(recorded, str(manifest["apiVersion"]), *self._clock())
         if request is None:
             return
         try:
