@@ -73,7 +73,10 @@ class Division:
         return self._capacities[row]
 
     def patterns(self, key: str, ids: NDArray[np.int32]) -> list[bytes]:
-        """Return which nodes of each domain share a value of *key*: equal for two domains if the same positions do; *ids* by node."""
+        """Return for each domain a text that is equal for domains in which the nodes at the same positions share a value of *key*.
+
+        *ids* are the values of the nodes, shape (all nodes,), -1 for none.
+        """
         if (found := self._patterns.get(key)) is None:
             found = self._patterns[key] = []
             for domain in self.domains:

@@ -27,7 +27,7 @@ def grouped(request: PlacementRequest, division: Division, rows: Sequence[int], 
     if len(rows) < 2 or (dependence := _dependence(request, state)) is None:
         return [[row] for row in rows]
     values = _values(request, dependence, state)
-    patterns = [division.patterns(key, ids) for key, ids in sorted(dependence.domains.items())]
+    patterns = [division.patterns(key, state.nodes.label_column(key).ids) for key in sorted(dependence.keys)]
     found: dict[tuple[bytes, ...], list[int]] = {}
     for row in rows:
         same = values[:, division.domains[row].nodes].tobytes(), *(each[row] for each in patterns)

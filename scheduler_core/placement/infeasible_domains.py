@@ -2,8 +2,8 @@
 
 ``reachable`` asks the static filters.  Bound volumes are the usual reason: a claim whose volume is in one zone excludes all racks of other
 zones.  A claim to devices excludes the domains that do not reach its allocated devices, or any devices for it.  The verdict of a static
-filter is independent of other pods, so these domains are computed once for a group.  Pods with anti-affinity exclude the domains of others
-while a group is tried: what it adds there excludes only more.
+filter is independent of other pods, so these domains are computed once for a group.  For a group whose results are not
+kept, the domains that anti-affinity excludes are known before it is tried too: the pods that it adds can only exclude more.
 
 A leaf of many runs takes long to place: ``LowerBound`` and ``DeviceBound`` compare the free resources and devices with what its minimum
 requests at least.
@@ -30,7 +30,7 @@ def reachable(request: PlacementRequest, members: Nodes, state: PlacementState) 
     *members* has the shape (domains, widest): nodes of each domain, padded with -1.  The result has the shape (domains,).  A group whose
     pods run already is not for this function: its trial can end in an error, and an error must not be missed.
 
-    If the result of *request* is not kept, the domains that other pods forbid are excluded too, as they are now.
+    If results of *request* are not kept, the domains that anti-affinity to the present pods excludes are excluded too.
     """
     if request.memorable or state.plugins:
         able = _reachable(request, members, lambda leaf: _static_masks(leaf, state.profile))

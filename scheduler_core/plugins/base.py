@@ -204,18 +204,19 @@ class LedgerPlugin(Plugin):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Dependence:
-    """What verdicts of stateful plugins depend on.
+    """Facts about nodes on which the verdicts of stateful plugins on some pods depend.
 
-    Two domains whose nodes are equal in all of it, in their order, get equal verdicts; also after the pods before were assumed there.
+    The pods get equal verdicts in two placements whose nodes, in order, have equal values and share domains in the same way.  This holds
+    also after the first of the pods were assumed there.
 
     Attributes:
-        values: shape (all nodes,): a number by node.
-        domains: shape (all nodes,): the domain of each node, -1 for none, by topology key; only which nodes share one matters.
+        values: numbers by node, each of shape (all nodes,).
+        keys: topology keys of which nodes share domains.
 
     """
 
     values: dict[Hashable, Ints] = dataclasses.field(default_factory=dict)
-    domains: dict[str, NDArray[np.int32]] = dataclasses.field(default_factory=dict)
+    keys: set[str] = dataclasses.field(default_factory=set)
 
 
 class StatefulPlugin(Plugin):

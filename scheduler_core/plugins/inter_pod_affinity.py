@@ -75,8 +75,10 @@ class InterPodAffinity(StatefulPlugin):
         if tallies.anti_affinity:
             filters.append((ANTI_AFFINITY, _anti_affinity_allows(tallies.anti_affinity, nodes, within)))
         if (forbidden := self.counts.forbidden(kind.crowd)) is not None:
-            owners = [] if within is None else [claim.owners for claim in self.counts.forbidding(kind.crowd)]
-            allowed = forbidden.allow(nodes) if within is None else _anti_affinity_allows(owners, nodes, within)
+            if within is None:
+                allowed = forbidden.allow(nodes)
+            else:
+                allowed = _anti_affinity_allows([claim.owners for claim in self.counts.forbidding(kind.crowd)], nodes, within)
             filters.append((EXISTING_ANTI_AFFINITY, allowed))
         return filters
 
@@ -99,8 +101,7 @@ class InterPodAffinity(StatefulPlugin):
         counted: list[SelectedPods] = [*tallies.affinity, *tallies.anti_affinity, *(tally for _, tally in tallies.preferred)]
         counted += [claim.owners for claim in self.counts.scoring(kind.crowd)]
         found.values.update((tally, tally.counts_at(nodes)) for tally in counted if tally not in found.values)
-        keys = {term.key for term in (*terms.affinity, *terms.anti_affinity, *terms.preferred)}
-        found.domains.update((key, self.counts.nodes.label_column(key).ids) for key in keys)
+        found.keys.update(term.key for term in (*terms.affinity, *terms.anti_affinity, *terms.preferred))
         if (forbidden := self.counts.forbidden(kind.crowd)) is not None:
             found.values[forbidden] = forbidden.allow(nodes).astype(np.int64)
         return True

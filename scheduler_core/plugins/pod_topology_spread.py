@@ -103,7 +103,7 @@ class PodTopologySpread(SpreadScoring):
             found.values[rule.tally] = np.where(labelled, rule.tally.domains()[rule.ids], np.int64(-1))[nodes]
             eligible = (rule.tally.ids >= 0).astype(np.int64) + np.where(labelled, rule.is_domain[rule.ids], 0)
             found.values[rule.tally, "eligible"] = eligible[nodes]
-            found.domains[rule.spread.key] = rule.ids
+            found.keys.add(rule.spread.key)
         return True
 
     def rules(self, pod: PodRecord) -> tuple[SpreadRule, ...]:

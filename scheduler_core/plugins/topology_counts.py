@@ -121,15 +121,10 @@ class PodTally:
 class PodDifference:
     """Number of the pods of one set without those of another, which is a part of it: both can be counted for many selectors."""
 
-    __slots__ = ("_left_out", "_whole", "ids")
+    __slots__ = ("_left_out", "_whole")
 
     def __init__(self, whole: PodTally, left_out: PodTally) -> None:
-        self.ids = whole.ids
         self._whole, self._left_out = whole, left_out
-
-    def domains(self, within: Nodes | None = None) -> Ints:
-        """Return the number in each domain, see PodTally."""
-        return self._whole.domains(within) - self._left_out.domains(within)
 
     def counts_at(self, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the number in the domain of each of *nodes*, see PodTally."""

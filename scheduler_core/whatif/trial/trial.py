@@ -227,15 +227,19 @@ class Trial:
         self._spend(_PREPARED_AGAIN * self._cluster_size + _DECIDED * self._before)
         try:
             snapshot = self._changed(self.steps(edit))
-            if not self._options.placing.preempt_for_leftovers:
-                turn, can_evict = self._turn(snapshot, self._options), self._options.evict and _can_evict(snapshot)
-                if not can_evict or (snapshot.devices is None and turn is not None and _places_all(*turn)):
-                    return turn is not None
+            can_evict = self._options.evict and _can_evict(snapshot)
+            # A search may deallocate claims to devices for later roots.
+            if self._options.placing.preempt_for_leftovers or (can_evict and snapshot.devices is not None):
+                return self._holds_with_later_roots(snapshot)
+            turn = self._turn(snapshot, self._options)
+            if not can_evict or (turn is not None and _places_all(*turn)):
+                return turn is not None
             return self._holds_with_later_roots(snapshot)
         except OrderError:
             return False
 
     def _holds_with_later_roots(self, snapshot: ClusterSnapshot) -> bool:
+        """Return whether the root is placed by its last decision of a cycle and, after evictions, of the next one."""
         self._spend(_DECIDED * len(queued(snapshot, self._options)))
         statuses = [each.status for each in run_cycle(snapshot, self._options).decisions if each.root == self.root]
         return bool(statuses) and statuses[-1] is Status.SUCCESS

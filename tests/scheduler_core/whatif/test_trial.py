@@ -196,18 +196,26 @@ def test_pods_of_other_roots_leave_before_and_after_nodes_are_added(spec):
         assert trial.placed(Both(Both(Both(first, second), third), all_pods)) is None
 
 
-@pytest.mark.parametrize("priority", [0, 1])
-def test_later_roots_are_decided_only_if_a_pod_can_be_evicted(priority, monkeypatch):
+@pytest.mark.parametrize(
+    ("priority", "nodes", "want"),
+    [
+        pytest.param(0, 1, 0, id="no pod can be evicted"),
+        pytest.param(1, 1, 1, id="one of its pods is left"),
+        pytest.param(1, 2, 0, id="all of its pods are placed"),
+    ],
+)
+def test_later_roots_are_decided_only_if_that_can_change_the_root(priority, nodes, want, monkeypatch):
     cycles = []
     monkeypatch.setattr(trials, "run_cycle", lambda *given: (cycles.append(given), run_cycle(*given))[1])
     later = [gang("z", 9, ""), *waiting("z", 9, priority=-priority)]
-    objects = [node("a1"), pod("r", on="a1", cpu=3), gang("g", 2), *waiting("g", 2, cpu=4), *later]
+    present = [node(f"a{number + 1}") for number in range(nodes)]
+    objects = [*present, pod("r", on="a1", cpu=3), gang("g", 2), *waiting("g", 2, cpu=4), *later]
     snapshot, options = load(objects), CycleOptions(strategy="complete", evict=True)
     root = Name("PodGroup", "default", "g")
     trial = Trial(snapshot, options, Subject.from_snapshot(snapshot, root), Book(objects))
 
     assert trial.holds(Both(Evicted((Name("Pod", "default", "r"),), ("default/r",)), Lowered(root, 2, 1)))
-    assert priority == len(cycles)
+    assert want == len(cycles)
 
 
 def test_what_is_tried_leaves_no_trace():
